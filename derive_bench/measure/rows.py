@@ -1,0 +1,307 @@
+"""Rows and suites: what is measured, as data.
+
+A *row* is a statement in text, as :mod:`timeit` has it, and a function that builds the namespace the statement runs in.
+Nothing is imported, read or built for a row before it is asked for, so a worker process pays for its own row only.
+A *suite* is one file of ``benches/``; it holds a module-level ``suite = Suite(...)`` and its rows::
+
+    suite = Suite("data", "frames to domain types")
+
+    @suite.row("inbound_pipeline/quotes", "parse_quote(decode(x).data, instruments, 0)", cold="frames",
+               summary="ticker frame -> QuoteTick", parts=("decode_only/ticker", "parse_only/ticker_quote"),
+               control="control/orjson_loads_ticker")
+    def _(inputs: Inputs) -> dict[str, Any]:
+        from derive_bench.adapter import decode, parse_quote
+        return {"decode": decode, "parse_quote": parse_quote, "instruments": ..., "x": inputs.frame("ticker"),
+                "frames": lambda: inputs.frames_cold("ticker")}
+
+The names of the namespace are local variables of the timed loop. Three kinds of row:
+
+- plain: the statement, unrolled.
+- ``each="frames"`` (cold): ``namespace["frames"]`` is a list of at least 1,000 inputs, or a function without arguments
+  that builds it; the statement sees one after the other as ``x`` and the list is cycled, across values too. ``cold=``
+  registers this beside a plain row whose statement reads its one input from ``x``: the twin has the name + ``_cold``.
+- ``fresh="make_state"``: ``namespace["make_state"]()`` builds, outside the timed region and in batches of
+  :data:`FRESH_BATCH`, what the statement consumes as ``x``. The batch keeps a reference: the release of ``x`` is not
+  timed unless the statement itself releases it (let ``make_state`` return ``[state]`` and the statement say
+  ``x.clear()``); in the same way ``x.append(build())`` keeps a result alive that the statement made.
+
+The timed loop has no call around the statement. A plain row's loop costs some 10 ns divided by the unroll factor; the loop
+of an ``each`` or ``fresh`` row is timed with an empty statement beforehand, and that is subtracted.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice, repeat
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from derive_bench.measure.inputs import Inputs
+
+__all__ = ["COLD_CHUNK", "COLD_MINIMUM", "FRESH_BATCH", "Builder", "Row", "RowError", "Suite", "Timed"]
+
+COLD_MINIMUM = 1_000
+"""Fewest inputs of a cold row: nothing repeats within this many."""
+
+COLD_CHUNK = 50
+"""Inputs per loop of a cold row; a list is used up to the last whole chunk."""
+
+FRESH_BATCH = 64
+"""States built ahead of each timed stretch of a ``fresh`` row."""
+
+Builder = Callable[["Inputs"], Mapping[str, Any]]
+
+
+class RowError(ValueError):
+    """A row or suite is defined wrongly; the message says which and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A compiled row: ``run(loops)`` executes the statement ``loops * inner`` times and returns the seconds it took."""
+
+    run: Callable[[int], float]
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured statement.
+
+    Attributes:
+        name: ``group/row``, unique over all suites.
+        statement: Python source, one or more lines.
+        build: makes the namespace from the inputs.
+        summary: one line for ``list``.
+        parts: names of rows whose costs this row is made of.
+        control: name of the row without our code that does the least possible for the same input.
+        each, fresh: see the module's text.
+        protocols: dialects ("v3", "v2") the row exists for; empty means all.
+        suite: name of the suite it belongs to.
+    """
+
+    name: str
+    statement: str
+    build: Builder
+    summary: str
+    suite: str
+    parts: tuple[str, ...] = ()
+    control: str | None = None
+    each: str | None = None
+    fresh: str | None = None
+    protocols: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The part of the name before the slash."""
+        return self.name.partition("/")[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight hex digits over what is timed: a worker compares them with what it was asked for."""
+        text = "\0".join((self.name, self.statement, self.each or "", self.fresh or ""))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def applies_to(self, protocol_name: str) -> bool:
+        """Whether the row exists for a protocol such as ``v3`` or ``v2-testnet``."""
+        return not self.protocols or protocol_name.partition("-")[0] in self.protocols
+
+    def compile(self, inputs: Inputs, unroll: int = 1) -> Timed:
+        """Build the namespace and compile the timed loop.
+
+        Args:
+            inputs: what the builder draws frames and payloads from.
+            unroll: copies of the statement per loop; ``each`` and ``fresh`` rows have a fixed number of their own.
+
+        Raises:
+            RowError: the namespace lacks what the row names, or a cold list is too short.
+        """
+        namespace = dict(self.build(inputs))
+        if self.each is not None:
+            return _compile_each(self, namespace, self.each)
+        if self.fresh is not None:
+            return _compile_fresh(self, namespace, self.fresh)
+        return _compile_plain(self, namespace, unroll)
+
+
+class Suite:
+    """The rows of one file of ``benches/``, in the order they are written.
+
+    Args:
+        name: the file's name without ``.py``; the word given on the command line.
+        summary: one line on what the suite covers.
+    """
+
+    def __init__(self, name: str, summary: str) -> None:
+        self.name = name
+        self.summary = summary
+        self.rows: dict[str, Row] = {}
+
+    def __repr__(self) -> str:
+        return f"Suite({self.name!r}, {len(self.rows)} rows)"
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows.values())
+
+    def row(
+        self,
+        name: str,
+        statement: str,
+        *,
+        summary: str,
+        parts: Sequence[str] = (),
+        control: str | None = None,
+        each: str | None = None,
+        fresh: str | None = None,
+        cold: str | None = None,
+        protocols: Sequence[str] = (),
+    ) -> Callable[[Builder], Builder]:
+        """Register the decorated namespace builder as a row; decorators may be stacked on one builder.
+
+        ``cold`` registers a second row, ``name`` + ``_cold``, with the same statement and ``each=cold``. Its parts and
+        control are the ``_cold`` twins of the given ones where those exist (see :func:`catalogue.cold_twins`).
+
+        Raises:
+            RowError: a name that is taken or has no group, a statement that does not compile, two kinds at once.
+        """
+        kinds = [kind for kind in (each, fresh, cold) if kind is not None]
+        if len(kinds) > 1:
+            raise RowError(f"row {name!r}: give one of each, fresh and cold")
+        group, slash, rest = name.partition("/")
+        if not (group and slash and rest):
+            raise RowError(f"row {name!r}: a name has the form group/row")
+        try:
+            compile(textwrap.dedent(statement), f"<row {name}>", "exec")
+        except SyntaxError as error:
+            raise RowError(f"row {name!r}: the statement does not compile: {error}") from None
+
+        def register(build: Builder) -> Builder:
+            row = Row(
+                name=name,
+                statement=textwrap.dedent(statement).strip(),
+                build=build,
+                summary=summary,
+                suite=self.name,
+                parts=tuple(parts),
+                control=control,
+                each=each,
+                fresh=fresh,
+                protocols=tuple(protocols),
+            )
+            self._add(row)
+            if cold is not None:
+                self._add(replace(row, name=f"{name}_cold", summary=f"{summary}, every input new", each=cold))
+            return build
+
+        return register
+
+    def _add(self, row: Row) -> None:
+        if row.name in self.rows:
+            raise RowError(f"row {row.name!r} is defined twice in suite {self.name!r}")
+        self.rows[row.name] = row
+
+
+# The timed loops. Names with two leading underscores are the harness's own; the row's names are parameters with defaults,
+# hence fast locals, as they would be in a function of a live adapter. The collector stays on, as in an adapter, but what was
+# built beforehand is frozen out of its sight: the size of a row's inputs is no cost of its statement.
+
+_PLAIN = """\
+def __timed(__loops, {names}):
+    __steps = __repeat(None, __loops)
+    __begin = __clock()
+    for __step in __steps:
+{body}
+    return __clock() - __begin
+"""
+
+_EACH = """\
+def __timed(__loops, {names}):
+    __chunks = __islice(__source, __loops)
+    __begin = __clock()
+    for __chunk in __chunks:
+        for x in __chunk:
+{body}
+    return __clock() - __begin
+"""
+
+_FRESH = """\
+def __timed(__loops, {names}):
+    __total = 0.0
+    for __step in __repeat(None, __loops):
+        __batch = [__make() for __item in __numbers]
+        __freeze()
+        __begin = __clock()
+        for x in __batch:
+{body}
+        __total += __clock() - __begin
+    return __total
+"""
+
+_Timer = Callable[[int], float]
+
+
+def _compile_plain(row: Row, namespace: dict[str, Any], unroll: int) -> Timed:
+    if unroll < 1:
+        raise RowError(f"row {row.name!r}: unroll must be at least 1, not {unroll}")
+    timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * unroll), namespace, {"__repeat": repeat})
+    gc.freeze()
+    return Timed(timer, unroll)
+
+
+def _compile_each(row: Row, namespace: dict[str, Any], each: str) -> Timed:
+    items = _named(row, namespace, each)
+    if callable(items):
+        items = items()
+    usable = len(items) - len(items) % COLD_CHUNK
+    if usable < COLD_MINIMUM:
+        raise RowError(f"row {row.name!r}: {each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
+    names = {name: value for name, value in namespace.items() if name not in ("x", each)}
+    chunks = [items[start : start + COLD_CHUNK] for start in range(0, usable, COLD_CHUNK)]
+    own = {"__islice": islice, "__source": cycle(chunks)}
+    timer = _assemble(row, _EACH, 12, row.statement, names, own)
+    empty = _assemble(row, _EACH, 12, "pass", names, own)
+    gc.freeze()
+    return Timed(_less_loop(timer, empty, len(chunks)), COLD_CHUNK)
+
+
+def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str) -> Timed:
+    names = {name: value for name, value in namespace.items() if name != "x"}
+    own = {"__repeat": repeat, "__make": _named(row, namespace, fresh), "__numbers": range(FRESH_BATCH), "__freeze": gc.freeze}
+    timer = _assemble(row, _FRESH, 12, row.statement, names, own)
+    empty = _assemble(row, _FRESH, 12, "pass", names, own | {"__make": object})
+    gc.freeze()
+    return Timed(_less_loop(timer, empty, 20), FRESH_BATCH)
+
+
+def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> _Timer:
+    for name in names:
+        if not name.isidentifier() or name.startswith("__"):
+            raise RowError(f"row {row.name!r}: {name!r} cannot be a name of the namespace")
+    parameters = ", ".join(f"{name}={name}" for name in names)
+    source = template.format(names=parameters, body=textwrap.indent(body, " " * depth))
+    scope = names | own | {"__clock": perf_counter}
+    exec(compile(source, f"<row {row.name}>", "exec"), scope)
+    timer: _Timer = scope["__timed"]
+    return timer
+
+
+def _less_loop(timer: _Timer, empty: _Timer, loops: int) -> _Timer:
+    """The timer less what its loop costs around an empty statement, taken as the best of several passes."""
+    per_loop = min(empty(loops) for _ in range(7)) / loops
+
+    def timed(loops: int) -> float:
+        return timer(loops) - loops * per_loop
+
+    return timed
+
+
+def _named(row: Row, namespace: dict[str, Any], key: str) -> Any:
+    try:
+        return namespace[key]
+    except KeyError:
+        raise RowError(f"row {row.name!r}: its namespace has no {key!r}") from None
