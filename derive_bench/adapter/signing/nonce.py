@@ -1,0 +1,117 @@
+"""Nonces of actions: unique, never going back, cheap to draw from any thread.
+
+v3 nonces are UTC nanoseconds (19 digits), v2 ones UTC milliseconds followed by three more digits (16, that is µs).
+
+A source draws from an `itertools.count` that starts at the clock's time and starts anew from it every second. Drawing
+is one atomic C call, also in free-threaded builds from 3.13.0 on (cpython gh-117657), so the hot path has no lock, and a
+nonce is never more than a second behind the clock.
+
+One process for each (wallet, subaccount): two processes, a parent and its forked child among them, do not know of each
+other's nonces. A child's sources start anew from the clock, which makes repeats improbable, not impossible.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+from derive_bench.adapter.errors import SigningError
+from derive_bench.adapter.protocol import Protocol
+from derive_bench.adapter.signing.abi import address_word
+from derive_bench.adapter.signing.forks import forget_in_child
+
+__all__ = ["NonceBook", "NonceSource"]
+
+_LIFE_NS: Final = 1_000_000_000
+"""How long a counter is drawn from before it is replaced by one that starts at the clock's time."""
+
+_MARGIN: Final = 4_096
+"""A new counter starts at least this far after the old one's last value. Each thread that holds the old one at that
+moment can still draw one value from it, so that this many threads may, and no value is drawn twice."""
+
+
+class NonceSource:
+    """The nonces of one (wallet, subaccount) in one protocol.
+
+    `clock_ns` returns the UTC time in ns. A clock that stands still or goes back gives increasing nonces all the same.
+    """
+
+    __slots__ = ("__weakref__", "_clock_ns", "_draw", "_lock", "_protocol", "_renew_at_ns")
+
+    def __init__(self, protocol: Protocol, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        self._protocol = protocol
+        self._clock_ns = clock_ns
+        self._lock = threading.Lock()
+        now_ns = clock_ns()
+        self._draw = count(now_ns // protocol.nonce_step_ns).__next__
+        self._renew_at_ns = now_ns + _LIFE_NS
+        forget_in_child(self)
+
+    def next(self) -> int:
+        """Return a nonce greater than every one that an earlier call returned or `advance` was told of."""
+        if self._clock_ns() >= self._renew_at_ns:
+            self._renew(0)
+        return self._draw()
+
+    def advance(self, seen: int) -> None:
+        """Make later nonces greater than `seen`, one that the venue reports as used.
+
+        Raises `SigningError` for one that no order of this protocol can have now (its scale, or too far ahead of the
+        clock), since nonces after it would all be refused.
+        """
+        protocol = self._protocol
+        now_ns = self._clock_ns()
+        future_ns = protocol.nonce_future_ns
+        if not 0 <= seen < 10**protocol.nonce_digits_max or (
+            future_ns is not None and seen * protocol.nonce_step_ns - now_ns > future_ns
+        ):
+            raise SigningError(
+                f"nonce: {seen} cannot be a used nonce of {protocol.name}: it is ahead of what the venue takes now"
+            )
+        # Most reports are of our own nonces. Drawing one is how to see where the counter stands.
+        if self._draw() <= seen:
+            self._renew(seen + 1)
+
+    def _renew(self, least: int) -> None:
+        """Replace the counter by one from the clock's time or `least`, whichever is later, if there is need to."""
+        with self._lock:
+            now_ns = self._clock_ns()
+            drawn = self._draw()
+            if drawn < least or now_ns >= self._renew_at_ns:
+                start = max(drawn + _MARGIN, now_ns // self._protocol.nonce_step_ns, least)
+                self._draw = count(start).__next__
+                self._renew_at_ns = now_ns + _LIFE_NS
+
+    def _after_fork(self) -> None:
+        # The lock may have been held by a thread that the child has not; the counter is the parent's too.
+        self._lock = threading.Lock()
+        self._renew_at_ns = 0
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError("a NonceSource cannot be pickled or copied: two of one subaccount would repeat nonces")
+
+
+class NonceBook:
+    """The nonce sources of one protocol, one for each (wallet, subaccount)."""
+
+    __slots__ = ("_clock_ns", "_protocol", "_sources")
+
+    def __init__(self, protocol: Protocol, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        self._protocol = protocol
+        self._clock_ns = clock_ns
+        self._sources: dict[tuple[bytes, int], NonceSource] = {}
+
+    def source(self, wallet: str, subaccount_id: int) -> NonceSource:
+        """Return the one source of a subaccount. The case of the wallet's hex digits does not matter.
+
+        Raises `SigningError` if `wallet` is not an address.
+        """
+        key = (address_word(wallet, "wallet"), subaccount_id)
+        source = self._sources.get(key)
+        if source is None:
+            # setdefault is atomic: of two threads here at once, both get the same source.
+            source = self._sources.setdefault(key, NonceSource(self._protocol, self._clock_ns))
+        return source
