@@ -111,22 +111,21 @@ class Row:
         """Whether the row exists for a protocol such as ``v3`` or ``v2-testnet``."""
         return not self.protocols or protocol_name.partition("-")[0] in self.protocols
 
-    def compile(self, inputs: Inputs, unroll: int = 1) -> Timed:
-        """Build the namespace and compile the timed loop.
+    def compile(self, namespace: Mapping[str, Any], unroll: int = 1) -> Timed:
+        """Compile the timed loop over a namespace that :attr:`build` made.
 
         Args:
-            inputs: what the builder draws frames and payloads from.
+            namespace: names the statement uses.
             unroll: copies of the statement per loop; ``each`` and ``fresh`` rows have a fixed number of their own.
 
         Raises:
             RowError: the namespace lacks what the row names, or a cold list is too short.
         """
-        namespace = dict(self.build(inputs))
         if self.each is not None:
-            return _compile_each(self, namespace, self.each)
+            return _compile_each(self, dict(namespace), self.each)
         if self.fresh is not None:
-            return _compile_fresh(self, namespace, self.fresh)
-        return _compile_plain(self, namespace, unroll)
+            return _compile_fresh(self, dict(namespace), self.fresh)
+        return _compile_plain(self, dict(namespace), unroll)
 
 
 class Suite:
@@ -164,7 +163,7 @@ class Suite:
         """Register the decorated namespace builder as a row; decorators may be stacked on one builder.
 
         ``cold`` registers a second row, ``name`` + ``_cold``, with the same statement and ``each=cold``. Its parts and
-        control are the ``_cold`` twins of the given ones where those exist (see :func:`catalogue.cold_twins`).
+        control are the ``_cold`` twins of the given ones where those exist; the catalogue sees to that.
 
         Raises:
             RowError: a name that is taken or has no group, a statement that does not compile, two kinds at once.

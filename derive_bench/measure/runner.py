@@ -1,0 +1,224 @@
+"""The runner: sends rows to worker processes, round after round, and merges what they measured into pyperf benchmarks.
+
+Rows are interleaved: one round visits every row once, the next visits them in reverse, so that a drift of the machine falls on
+a row, its parts and its control alike. Under the ``standard`` and ``rigorous`` profiles every row gets a process of its own in
+each round; ``quick`` saves process starts by letting one process measure up to :attr:`Profile.rows_per_process` rows one after the
+other, which lets rows share caches: its numbers are for a first look. One worker runs at a time.
+
+Loops are calibrated by a row's first worker and reused by all later ones.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from time import monotonic
+
+import pyperf
+
+from derive_bench.measure.rows import Row
+from derive_bench.measure.trees import PACKAGE_PARENT
+from derive_bench.measure.worker import Task
+
+__all__ = ["PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How much is measured.
+
+    Attributes:
+        processes: worker processes per row, one in each round.
+        values: values per process; warmups: values measured and set aside before them.
+        min_time: shortest duration of a value, in seconds.
+        rows_per_process: rows one worker measures.
+    """
+
+    name: str
+    processes: int
+    values: int
+    warmups: int
+    min_time: float
+    rows_per_process: int
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("quick", processes=5, values=4, warmups=1, min_time=0.004, rows_per_process=30),
+        Profile("standard", processes=8, values=6, warmups=2, min_time=0.01, rows_per_process=1),
+        Profile("rigorous", processes=24, values=10, warmups=2, min_time=0.02, rows_per_process=1),
+    )
+}
+
+
+class WorkerRefused(Exception):
+    """A worker could not measure what it was asked for, for a reason that it gave in one line."""
+
+
+class WorkerFailed(Exception):
+    """A worker crashed or hung; the message ends with what it wrote to standard error."""
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """Starts workers for one tree of sources.
+
+    Attributes:
+        protocol, data: what :class:`Inputs` gets.
+        benches: folder of the row definitions, if not the project's own.
+        root: folder that holds the package; a worker starts there and imports it from there.
+        options: pyperf options for the worker, as it would read them from its command line.
+        inherit_environ: names of environment variables a worker gets besides :data:`KEPT_ENVIRON`; None means all.
+        timeout: seconds after which a worker is given up.
+    """
+
+    protocol: str
+    data: Path | None = None
+    benches: Path | None = None
+    root: Path = PACKAGE_PARENT
+    options: tuple[str, ...] = ()
+    inherit_environ: tuple[str, ...] | None = ()
+    timeout: float = 600.0
+
+    def measure(self, suite: str, tasks: Sequence[Task], profile: Profile) -> list[pyperf.Benchmark]:
+        """Run one worker over rows of one suite; one benchmark of one run for each task, in order.
+
+        Raises:
+            WorkerRefused, WorkerFailed
+        """
+        process = subprocess.Popen(
+            self.command(suite, tasks, profile),
+            cwd=self.root,
+            env=self.environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            # A group of its own: Ctrl-C reaches the manager alone, which then ends the worker.
+            process_group=0,
+        )
+        with process:
+            try:
+                output, complaint = process.communicate(timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise WorkerFailed(f"{_named(tasks)}: no result after {self.timeout:g} s") from None
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode == 2:
+            raise WorkerRefused(complaint.strip().rpartition("\n")[2])
+        if process.returncode:
+            raise WorkerFailed(f"{_named(tasks)}: worker ended with {process.returncode}\n{complaint.strip()}")
+        return list(pyperf.BenchmarkSuite.loads(output))
+
+    def command(self, suite: str, tasks: Sequence[Task], profile: Profile) -> list[str]:
+        """The worker's command line: all that it needs to know."""
+        command = [sys.executable, "-m", "derive_bench.measure.worker", "--suite-file", suite, "--protocol", self.protocol]
+        if self.data is not None:
+            command += ["--data", str(self.data.resolve())]
+        if self.benches is not None:
+            command += ["--benches", str(self.benches.resolve())]
+        for task in tasks:
+            command += ["--row", task.to_json()]
+        # pyperf insists on loops for a worker; each task brings its own.
+        command += ["--worker", "--loops", "1", "--values", str(profile.values), "--warmups", str(profile.warmups)]
+        return [*command, "--min-time", repr(profile.min_time), *self.options]
+
+    def environ(self) -> dict[str, str]:
+        """The pruned environment, after pyperf's example: a variable set by chance must not change a number."""
+        if self.inherit_environ is None:
+            return dict(os.environ)
+        names = {*KEPT_ENVIRON, *self.inherit_environ}
+        return {name: value for name, value in os.environ.items() if name in names or name.startswith("LC_")}
+
+
+KEPT_ENVIRON = ("PATH", "HOME", "TEMP", "LANG", "PYTHONPATH", "SYSTEMROOT")
+"""Environment variables that workers get in any case, besides the locale's."""
+
+
+def _named(tasks: Sequence[Task]) -> str:
+    return tasks[0].row if len(tasks) == 1 else f"{tasks[0].row} and {len(tasks) - 1} more"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a session stands when a worker is about to start.
+
+    Attributes:
+        row: the row it begins with.
+        done, total: workers.
+        round, rounds: counted from 1.
+        seconds_left: an estimate, None before there is anything to base it on.
+    """
+
+    row: str
+    done: int
+    total: int
+    round: int
+    rounds: int
+    seconds_left: float | None
+
+
+@dataclass
+class Session:
+    """One run over rows. ``benchmarks`` fills up while :meth:`run` goes on and keeps what there is when it is interrupted.
+
+    Attributes:
+        rows: in the order in which they are reported.
+        loops: a fixed number of loops for all rows, or 0 to calibrate each.
+    """
+
+    rows: Sequence[Row]
+    profile: Profile
+    launcher: Launcher
+    loops: int = 0
+    benchmarks: dict[str, pyperf.Benchmark] = field(default_factory=dict)
+    rounds_done: int = 0
+    _tasks: dict[str, Task] = field(default_factory=dict)
+
+    def run(self, report: Callable[[Progress], None] = lambda progress: None) -> None:
+        """Measure everything, telling ``report`` before each worker.
+
+        Raises:
+            WorkerRefused, WorkerFailed
+        """
+        self._tasks = {row.name: Task(row.name, row.fingerprint, loops=self.loops) for row in self.rows}
+        batches = list(_batches(self.rows, self.profile.rows_per_process))
+        rounds, total = self.profile.processes, self.profile.processes * len(batches)
+        begin, done = monotonic(), 0
+        for number in range(rounds):
+            for batch in batches if number % 2 == 0 else reversed(batches):
+                left = (monotonic() - begin) / done * (total - done) if done else None
+                report(Progress(batch[0].name, done, total, number + 1, rounds, left))
+                self._measure(batch)
+                done += 1
+            self.rounds_done += 1
+
+    def _measure(self, batch: Sequence[Row]) -> None:
+        tasks = [self._tasks[row.name] for row in batch]
+        for task, benchmark in zip(tasks, self.launcher.measure(batch[0].suite, tasks, self.profile), strict=True):
+            name = benchmark.get_name()
+            if name != task.row:
+                raise WorkerFailed(f"asked for {task.row}, got {name}")
+            if name in self.benchmarks:
+                self.benchmarks[name].add_runs(benchmark)
+            else:
+                self.benchmarks[name] = benchmark
+                self._tasks[name] = replace(task, unroll=benchmark.get_inner_loops(), loops=benchmark.get_loops())
+
+
+def _batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Rows that share a worker: neighbours of one suite, at most ``size``."""
+    for _, members in groupby(rows, key=lambda row: row.suite):
+        some = list(members)
+        for start in range(0, len(some), size):
+            yield some[start : start + size]

@@ -1,0 +1,155 @@
+"""The worker process: measures the rows it is given and writes one pyperf suite to its standard output.
+
+``python -m derive_bench.measure.worker --suite-file data --row JSON … --worker --values 5 --warmups 1``
+
+It is a pyperf worker: :class:`pyperf.Runner` times the rows and collects the metadata, and pyperf's own options apply.
+Everything it needs stands on its command line, since the environment of workers is pruned; each ``--row`` carries name,
+fingerprint, unroll factor and loops, and a row whose fingerprint differs from what the file now says is refused. A row without loops is
+calibrated first, in this same process.
+
+Exit codes: 0 done, 2 refused (one line on standard error).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter, thread_time
+from typing import TextIO
+
+import pyperf
+
+from derive_bench.measure.catalogue import SelectionError, load_suite
+from derive_bench.measure.inputs import DataError, Inputs
+from derive_bench.measure.rows import Row, RowError, Timed
+
+__all__ = ["Task", "calibrate", "main", "undisturbed"]
+
+DISTURBED_SHARE = 0.01
+"""A value during which the process was off the CPU for longer than this share (and DISTURBED_SECONDS) is taken again."""
+
+DISTURBED_SECONDS = 20e-6
+
+RETAKES = 4
+"""How often one value is taken again at most; the last attempt counts, whatever it met."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is asked to measure.
+
+    Attributes:
+        row: the row's name.
+        fingerprint: :attr:`Row.fingerprint` as the manager knows it.
+        unroll, loops: as calibrated by an earlier worker; 0 loops means: calibrate.
+    """
+
+    row: str
+    fingerprint: str
+    unroll: int = 1
+    loops: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def choose_unroll(seconds: float) -> int:
+    """Copies of a statement that takes ``seconds``: enough to make the loop's some 10 ns negligible, few enough to stay in cache."""
+    if seconds < 1e-6:
+        return 50
+    return 10 if seconds < 20e-6 else 1
+
+
+def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[Timed, int]:
+    """Compile a row with a fitting unroll factor, and the loops after which one value has taken ``min_time`` seconds.
+
+    For rows whose inputs are built anew the time of building counts, at a third, or a value could last for minutes.
+    """
+    timed = row.compile(namespace)
+    seconds, loops = 0.0, 1
+    while True:
+        begin = perf_counter()
+        seconds = timed.run(loops)
+        whole = perf_counter() - begin
+        if whole >= min_time / 5 or loops >= 2**24:
+            break
+        loops *= 4
+    cost = max(seconds, 1e-10) / (loops * timed.inner)
+    unroll = choose_unroll(cost)
+    if timed.inner == 1 and unroll > 1:
+        timed = row.compile(namespace, unroll)
+    per_loop = max(cost * timed.inner, whole / loops / 3)
+    return timed, max(1, round(min_time / per_loop))
+
+
+def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int], float]:
+    """``run``, taken again while another process or an interrupt had the CPU for a noticeable part of it.
+
+    A value is judged by how long the thread was off the CPU, never by how long it took. ``counts`` receives one entry per
+    value: the number of attempts thrown away.
+    """
+
+    def timed(loops: int) -> float:
+        for attempt in range(RETAKES + 1):
+            wall, cpu = perf_counter(), thread_time()
+            seconds = run(loops)
+            cpu, wall = thread_time() - cpu, perf_counter() - wall
+            if wall - cpu <= max(DISTURBED_SECONDS, DISTURBED_SHARE * wall):
+                break
+        counts.append(attempt)
+        return seconds
+
+    return timed
+
+
+def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pyperf.Benchmark:
+    """Time one row with pyperf; ``runner.args`` holds everything but the loops."""
+    namespace = dict(row.build(inputs))
+    args = runner.args
+    if task.loops:
+        timed, args.loops = row.compile(namespace, task.unroll), task.loops
+    else:
+        timed, args.loops = calibrate(row, namespace, args.min_time)
+    counts: list[int] = []
+    with contextlib.redirect_stdout(io.StringIO()):
+        benchmark = runner.bench_time_func(row.name, undisturbed(timed.run, counts), inner_loops=timed.inner)
+    benchmark.update_metadata({"retaken_values": sum(counts)})
+    return benchmark
+
+
+def main() -> int:
+    """Measure the rows named on the command line; see the module's text."""
+    with contextlib.ExitStack() as stack:
+        # Whatever a row or a library prints goes to standard error: standard output carries the result alone.
+        output: TextIO = stack.enter_context(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        runner = pyperf.Runner(program_args=("-m", "derive_bench.measure.worker"))
+        runner.argparser.add_argument("--suite-file", required=True)
+        runner.argparser.add_argument("--benches", type=Path)
+        runner.argparser.add_argument("--protocol", required=True)
+        runner.argparser.add_argument("--data", type=Path)
+        runner.argparser.add_argument("--row", action="append", required=True)
+        args = runner.parse_args()
+        try:
+            tasks = [Task(**json.loads(text)) for text in args.row]
+            rows = {row.name: row for row in load_suite(args.suite_file, args.benches)}
+            for task in tasks:
+                if task.row not in rows or rows[task.row].fingerprint != task.fingerprint:
+                    raise SelectionError(f"row {task.row!r} is not the one asked for: was benches/ edited during the run?")
+            inputs = Inputs(args.protocol, args.data)
+            benchmarks = [measure(runner, rows[task.row], task, inputs) for task in tasks]
+        except (SelectionError, RowError, DataError, OSError) as error:
+            print(error, file=sys.stderr)
+            return 2
+        pyperf.BenchmarkSuite(benchmarks).dump(output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
