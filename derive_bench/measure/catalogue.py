@@ -92,7 +92,7 @@ class Catalogue:
         in one run.
 
         Raises:
-            SelectionError: an unknown suite, or a glob that matches nothing.
+            SelectionError: an unknown suite, a glob that matches nothing, or nothing to measure at all.
         """
         known = [suite.name for suite in self.suites]
         for name in suites:
@@ -100,6 +100,8 @@ class Catalogue:
                 raise SelectionError(f"no suite {name!r}; there are: {' '.join(known)}")
         wanted = set(suites) or {name for name in known if name in DEFAULT_SUITES} or set(known)
         chosen = [row for row in self.rows.values() if row.suite in wanted]
+        if not chosen:
+            raise SelectionError(f"no row of {' '.join(sorted(wanted)) or 'any suite'} exists for this protocol")
         for pattern in filters:
             if not any(fnmatchcase(row.name, pattern) for row in chosen):
                 raise SelectionError(f"no row matches {pattern!r} in {' '.join(sorted(wanted))}; see: python -m derive_bench list")

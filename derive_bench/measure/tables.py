@@ -1,0 +1,115 @@
+"""Tables of a run, as text for a terminal and as Markdown for BENCHMARKS.md; both from the same cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from derive_bench.measure import reference
+from derive_bench.measure.results import Result, Results
+
+__all__ = ["NOTES", "Column", "Table", "group_tables", "seconds_text", "share_table"]
+
+NOTES = (
+    "± is the median absolute deviation of all values, as a share of the median.",
+    f"Reference: {reference.SOURCE} of {reference.MEASURED}, {reference.STATISTIC}, on ANOTHER MACHINE ({reference.MACHINE}): "
+    "the ratio to it says how far apart two programs on two machines are, no more.",
+    "× control is the row's median over that of its control row, which does the least possible for the same input without our code.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A further column: its heading and a cell for each row."""
+
+    heading: str
+    cell: Callable[[Result], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, headings and rows of cells; the first column is text, the others are numbers."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def text(self) -> str:
+        """Aligned columns under the title."""
+        widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        lines = [self.title]
+        for cells in (self.headings, *self.rows):
+            first = cells[0].ljust(widths[0])
+            rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+            lines.append("  ".join(("", first, *rest)).rstrip())
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """A Markdown table under a third-level heading."""
+        lines = [f"### {self.title}", "", _line(self.headings), _line(["---", *["---:"] * (len(self.headings) - 1)])]
+        lines += [_line([f"`{cells[0]}`", *cells[1:]]) for cells in self.rows]
+        return "\n".join(lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def group_tables(results: Results, further: Sequence[Column] = ()) -> list[Table]:
+    """One table per group of rows (the name before the slash), in order of first appearance."""
+    order = list(dict.fromkeys(row.group for row in results.rows.values()))
+    ordered = sorted(results.rows.values(), key=lambda row: order.index(row.group))
+    headings = ["row", "median", "±", "per second", "× control", "reference*", "ratio*", *(column.heading for column in further)]
+    return [
+        Table(group, headings, [[*_cells(row, results), *(column.cell(row) for column in further)] for row in rows])
+        for group, rows in groupby(ordered, key=lambda row: row.group)
+    ]
+
+
+def _cells(row: Result, results: Results) -> list[str]:
+    control = results.rows.get(row.control) if row.control else None
+    published = reference.ROWS.get(row.name)
+    return [
+        row.name,
+        seconds_text(row.median),
+        f"{row.mad / row.median:.1%}",
+        rate_text(1 / row.median),
+        f"{row.median / control.median:.2f}" if control else "",
+        seconds_text(published * 1e-9) if published else "",
+        f"{row.median / (published * 1e-9):.3g}" if published else "",
+    ]
+
+
+def share_table(results: Results) -> Table | None:
+    """What the decode and parse rows make up of each inbound row that names them, in percent; None if there is no such row."""
+    rows = []
+    for row in results.rows.values():
+        if row.group != "inbound_pipeline":
+            continue
+        decode = results.total(part for part in row.parts if part.startswith("decode_only/"))
+        parse = results.total(part for part in row.parts if part.startswith("parse_only/"))
+        if decode and parse:
+            share = f"{(decode + parse) / row.median:.0%}"
+            rows.append([row.name, seconds_text(row.median), seconds_text(decode), seconds_text(parse), share])
+    if not rows:
+        return None
+    return Table("decode_only + parse_only as a share of the pipeline", ["row", "median", "decode", "parse", "share"], rows)
+
+
+def seconds_text(seconds: float) -> str:
+    """Three significant digits and a unit: ``41.5 ns``, ``1.23 µs``, ``25.6 ms``."""
+    return _scaled(seconds, (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)))
+
+
+def rate_text(per_second: float) -> str:
+    """Three significant digits and a magnitude: ``24.1 k``, ``2.41 M``."""
+    return _scaled(per_second, (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))).rstrip()
+
+
+def _scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
+    # 999.5 and above would print as 1000 of the smaller unit.
+    unit, scale = next(((unit, scale) for unit, scale in units if value / scale < 999.5), units[-1])
+    number = value / scale
+    digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
+    return f"{number:.{digits}f} {unit}"
