@@ -15,6 +15,7 @@ from derive_bench.adapter.signing.eip712 import action_digest, action_hash, doma
 from derive_bench.adapter.signing.guards import ActionGuard, guard_action
 from derive_bench.adapter.signing.keccak import keccak256
 from derive_bench.adapter.signing.nonce import NonceBook, NonceSource
+from derive_bench.adapter.signing.presign import PresignPool
 from derive_bench.adapter.signing.signer import Signer
 from derive_bench.adapter.signing.wei import to_wei, wei_converter
 
@@ -23,6 +24,7 @@ __all__ = [
     "ActionSigner",
     "NonceBook",
     "NonceSource",
+    "PresignPool",
     "Signer",
     "TradeAction",
     "action_digest",

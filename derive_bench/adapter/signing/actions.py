@@ -12,7 +12,7 @@ import msgspec
 
 from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import address_word, encode_trade, explain_trade, uint_word
-from derive_bench.adapter.signing.eip712 import DIGEST_PREFIX
+from derive_bench.adapter.signing.eip712 import DIGEST_PREFIX, action_digest, action_hash
 from derive_bench.adapter.signing.keccak import keccak256
 from derive_bench.adapter.signing.signer import Signer
 
@@ -57,20 +57,17 @@ def sign_trade_action(signer: Signer, protocol: Protocol, action: TradeAction) -
         action.recipient_id,
         action.is_bid,
     )
-    # `eip712.action_hash` and `action_digest`, joined here to spare their calls on the hot path.
-    struct = b"".join(
-        (
-            protocol.action_typehash,
-            uint_word(action.subaccount_id, "subaccount_id"),
-            uint_word(action.nonce, "nonce"),
-            address_word(action.module, "module"),
-            keccak256(data),
-            uint_word(action.expiry_sec, "expiry_sec"),
-            address_word(action.owner, "owner"),
-            address_word(action.signer, "signer"),
-        )
+    struct_hash = action_hash(
+        protocol.action_typehash,
+        action.subaccount_id,
+        action.nonce,
+        action.module,
+        data,
+        action.expiry_sec,
+        action.owner,
+        action.signer,
     )
-    return signer.sign_hex(keccak256(DIGEST_PREFIX + protocol.domain_separator + keccak256(struct)))
+    return signer.sign_hex(action_digest(protocol.domain_separator, struct_hash))
 
 
 class ActionSigner:

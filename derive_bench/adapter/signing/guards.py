@@ -21,6 +21,8 @@ from derive_bench.adapter.signing.wei import wei_limits
 __all__ = ["ActionGuard", "guard_action"]
 
 _SEC_NS: Final = 1_000_000_000
+_ENDLESS: Final = 1 << 400
+"""Stands for no limit, so that the hot path compares without asking whether there is one."""
 
 
 class ActionGuard:
@@ -30,12 +32,18 @@ class ActionGuard:
         "_amounts",
         "_clock_ns",
         "_fees",
-        "_lifetimes",
+        "_longest_ns",
+        "_newest_ns",
         "_nonce_high",
         "_nonce_low",
+        "_nonce_step_ns",
+        "_oldest_ns",
         "_protocol",
         "_recipient_high",
+        "_shortest_ns",
         "_sub_id_high",
+        "_trigger_longest_ns",
+        "_trigger_shortest_ns",
         "_unit",
     )
 
@@ -49,39 +57,32 @@ class ActionGuard:
         self._recipient_high = (1 << protocol.recipient_bits) - 1
         self._nonce_low = 10 ** (protocol.nonce_digits_min - 1)
         self._nonce_high = 10**protocol.nonce_digits_max - 1
-        # By (mmp, trigger). A trigger order's lifetime has its own rule, whoever places it.
-        usual = (protocol.min_lifetime_sec, protocol.max_lifetime_sec)
-        trigger = (protocol.trigger_min_lifetime_sec, protocol.trigger_max_lifetime_sec)
-        self._lifetimes = {
-            (False, False): usual,
-            (True, False): (protocol.min_lifetime_sec, None),
-            (False, True): trigger,
-            (True, True): trigger,
-        }
+        self._nonce_step_ns = protocol.nonce_step_ns
+        self._oldest_ns = _or_endless(protocol.nonce_past_ns)
+        self._newest_ns = -_or_endless(protocol.nonce_future_ns)
+        self._shortest_ns = protocol.min_lifetime_sec * _SEC_NS
+        self._longest_ns = _or_endless(protocol.max_lifetime_sec) * _SEC_NS
+        self._trigger_shortest_ns = protocol.trigger_min_lifetime_sec * _SEC_NS
+        self._trigger_longest_ns = _or_endless(protocol.trigger_max_lifetime_sec) * _SEC_NS
 
     def check_times(self, nonce: int, expiry_sec: int, mmp: bool = False, trigger: bool = False) -> None:
         """Raise `SigningError` unless the nonce and the expiry (UTC seconds) may be signed now.
 
         `mmp`: the order is under market-maker protection, and so has no longest lifetime. `trigger`: it is a trigger
-        order.
+        order, which has a lifetime rule of its own, whoever places it.
         """
         now_ns = self._clock_ns()
-        low, high = self._lifetimes[mmp, trigger]
-        lifetime_ns = expiry_sec * _SEC_NS - now_ns
-        if lifetime_ns < low * _SEC_NS or (high is not None and lifetime_ns > high * _SEC_NS):
-            self._refuse_expiry(expiry_sec, now_ns, low, high)
-        if not self._nonce_low <= nonce <= self._nonce_high:
-            self._refuse_scale(nonce)
-        protocol = self._protocol
-        age_ns = now_ns - nonce * protocol.nonce_step_ns
-        past_ns = protocol.nonce_past_ns
-        if past_ns is not None and age_ns > past_ns:
-            raise SigningError(f"nonce: {nonce} is {age_ns / _SEC_NS:.0f} s old; at most {past_ns // _SEC_NS} s is taken")
-        future_ns = protocol.nonce_future_ns
-        if future_ns is not None and -age_ns > future_ns:
-            raise SigningError(
-                f"nonce: {nonce} is {-age_ns / _SEC_NS:.0f} s ahead of the clock; at most {future_ns // _SEC_NS} s is taken"
-            )
+        if trigger:
+            shortest_ns, longest_ns = self._trigger_shortest_ns, self._trigger_longest_ns
+        else:
+            shortest_ns, longest_ns = self._shortest_ns, _ENDLESS if mmp else self._longest_ns
+        if not shortest_ns <= expiry_sec * _SEC_NS - now_ns <= longest_ns:
+            self._refuse_expiry(expiry_sec, now_ns, shortest_ns, longest_ns)
+        if not (
+            self._nonce_low <= nonce <= self._nonce_high
+            and self._newest_ns <= now_ns - nonce * self._nonce_step_ns <= self._oldest_ns
+        ):
+            self._refuse_nonce(nonce, now_ns)
 
     def check_values(self, limit_price: int, amount: int, max_fee: int, sub_id: int, recipient_id: int) -> None:
         """Raise `SigningError` unless the numbers (prices, amount and fee in wei) are within the protocol's ranges."""
@@ -99,20 +100,29 @@ class ActionGuard:
         ):
             self._refuse_value(limit_price, amount, max_fee, sub_id, recipient_id)
 
-    def _refuse_expiry(self, expiry_sec: int, now_ns: int, low: int, high: int | None) -> NoReturn:
-        lifetime = expiry_sec - now_ns / _SEC_NS
-        limit = f"at least {low} s" if high is None else f"{low} to {high} s"
+    def _refuse_expiry(self, expiry_sec: int, now_ns: int, shortest_ns: int, longest_ns: int) -> NoReturn:
+        shortest = shortest_ns // _SEC_NS
+        limit = f"at least {shortest} s" if longest_ns >= _ENDLESS else f"{shortest} to {longest_ns // _SEC_NS} s"
         raise SigningError(
-            f"expiry_sec: {expiry_sec} leaves the signature a lifetime of {lifetime:.0f} s; "
-            f"{self._protocol.name} takes {limit} from now for this order"
+            f"expiry_sec: {shown(expiry_sec)} leaves the signature {shown(expiry_sec - now_ns // _SEC_NS)} s to live; "
+            f"{self._protocol.name} takes {limit} for this order"
         )
 
-    def _refuse_scale(self, nonce: int) -> NoReturn:
+    def _refuse_nonce(self, nonce: int, now_ns: int) -> NoReturn:
         protocol = self._protocol
-        low, high = protocol.nonce_digits_min, protocol.nonce_digits_max
-        digits = f"{low}" if low == high else f"{low} to {high}"
-        unit = "UTC nanoseconds" if protocol.nonce_step_ns == 1 else "UTC milliseconds and up to three more digits"
-        raise SigningError(f"nonce: {shown(nonce)} is not of {digits} digits; {protocol.name} takes {unit}")
+        if not self._nonce_low <= nonce <= self._nonce_high:
+            low, high = protocol.nonce_digits_min, protocol.nonce_digits_max
+            digits = f"{low}" if low == high else f"{low} to {high}"
+            unit = "UTC nanoseconds" if protocol.nonce_step_ns == 1 else "UTC milliseconds and up to three more digits"
+            raise SigningError(f"nonce: {shown(nonce)} is not of {digits} digits; {protocol.name} takes {unit}")
+        age_ns = now_ns - nonce * self._nonce_step_ns
+        if age_ns > 0:
+            how, limit_ns = "old", self._oldest_ns
+        else:
+            how, limit_ns = "ahead of the clock", -self._newest_ns
+        raise SigningError(
+            f"nonce: {nonce} is {abs(age_ns) // _SEC_NS} s {how}; {protocol.name} takes at most {limit_ns // _SEC_NS} s"
+        )
 
     def _refuse_value(self, limit_price: int, amount: int, max_fee: int, sub_id: int, recipient_id: int) -> NoReturn:
         protocol = self._protocol
@@ -126,14 +136,22 @@ class ActionGuard:
             ("recipient_id", recipient_id, 0, self._recipient_high, f"uint{protocol.recipient_bits}"),
         ):
             if not lowest <= value <= highest:
-                raise SigningError(f"{field}: {shown(value)} is outside {protocol.name}'s {kind}, {lowest} to {highest}")
+                raise SigningError(
+                    f"{field}: {shown(value)} is outside {protocol.name}'s {kind}, {lowest} to {highest}"
+                )
         digits = protocol.max_fraction_digits
         field, value = next(
             (f, v)
             for f, v in (("limit_price", limit_price), ("amount", amount), ("max_fee", max_fee))
             if v % self._unit
         )
-        raise SigningError(f"{field}: {shown(value)} wei has more than the {digits} fractional digits {protocol.name} takes")
+        raise SigningError(
+            f"{field}: {shown(value)} wei has more than the {digits} fractional digits {protocol.name} takes"
+        )
+
+
+def _or_endless(limit: int | None) -> int:
+    return _ENDLESS if limit is None else limit
 
 
 def guard_action(

@@ -6,6 +6,6 @@ a trade and a tenth of pycryptodome's, and it has abi3 wheels for every platform
 
 from __future__ import annotations
 
-from tiny_keccak import keccak256  # type: ignore[import-untyped]
+from tiny_keccak import keccak256
 
 __all__ = ["keccak256"]

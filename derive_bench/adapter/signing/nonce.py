@@ -22,6 +22,7 @@ from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import address_word
 from derive_bench.adapter.signing.forks import forget_in_child
+from derive_bench.adapter.signing.uncopyable import Uncopyable
 
 __all__ = ["NonceBook", "NonceSource"]
 
@@ -33,18 +34,19 @@ _MARGIN: Final = 4_096
 moment can still draw one value from it, so that this many threads may, and no value is drawn twice."""
 
 
-class NonceSource:
+class NonceSource(Uncopyable):
     """The nonces of one (wallet, subaccount) in one protocol.
 
     `clock_ns` returns the UTC time in ns. A clock that stands still or goes back gives increasing nonces all the same.
     """
 
-    __slots__ = ("__weakref__", "_clock_ns", "_draw", "_lock", "_protocol", "_renew_at_ns")
+    __slots__ = ("__weakref__", "_clock_ns", "_draw", "_lock", "_protocol", "_renew_at_ns", "_renewing")
 
     def __init__(self, protocol: Protocol, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self._protocol = protocol
         self._clock_ns = clock_ns
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._renewing = False
         now_ns = clock_ns()
         self._draw = count(now_ns // protocol.nonce_step_ns).__next__
         self._renew_at_ns = now_ns + _LIFE_NS
@@ -78,23 +80,27 @@ class NonceSource:
     def _renew(self, least: int) -> None:
         """Replace the counter by one from the clock's time or `least`, whichever is later, if there is need to."""
         with self._lock:
-            now_ns = self._clock_ns()
-            drawn = self._draw()
-            if drawn < least or now_ns >= self._renew_at_ns:
-                start = max(drawn + _MARGIN, now_ns // self._protocol.nonce_step_ns, least)
-                self._draw = count(start).__next__
-                self._renew_at_ns = now_ns + _LIFE_NS
+            if self._renewing:
+                return  # a signal handler that interrupted a renewal: it draws from the old counter, within the margin
+            self._renewing = True
+            try:
+                now_ns = self._clock_ns()
+                drawn = self._draw()
+                if drawn < least or now_ns >= self._renew_at_ns:
+                    start = max(drawn + _MARGIN, now_ns // self._protocol.nonce_step_ns, least)
+                    self._draw = count(start).__next__
+                    self._renew_at_ns = now_ns + _LIFE_NS
+            finally:
+                self._renewing = False
 
     def _after_fork(self) -> None:
         # The lock may have been held by a thread that the child has not; the counter is the parent's too.
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._renewing = False
         self._renew_at_ns = 0
 
-    def __reduce_ex__(self, protocol: object) -> str:
-        raise TypeError("a NonceSource cannot be pickled or copied: two of one subaccount would repeat nonces")
 
-
-class NonceBook:
+class NonceBook(Uncopyable):
     """The nonce sources of one protocol, one for each (wallet, subaccount)."""
 
     __slots__ = ("_clock_ns", "_protocol", "_sources")

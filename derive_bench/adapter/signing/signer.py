@@ -13,7 +13,7 @@ variables, nor a pickle or copy (both refused) can show it. It is not protected 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from wallycore import (  # type: ignore[import-untyped]
     EC_FLAG_ECDSA,
@@ -26,6 +26,7 @@ from wallycore import (  # type: ignore[import-untyped]
 
 from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.signing.keccak import keccak256
+from derive_bench.adapter.signing.uncopyable import Uncopyable
 
 if TYPE_CHECKING:
     from derive_bench.adapter.signing.presign import PresignPool
@@ -41,7 +42,7 @@ _V_OFFSET: Final = 4
 _HEADER_V0: Final = 31
 
 
-class Signer:
+class Signer(Uncopyable):
     """Signs digests with one private key.
 
     `key` is 32 bytes or 64 hex digits with or without ``0x``; anything else, and a key outside [1, n - 1], raises
@@ -89,12 +90,6 @@ class Signer:
 
     def __repr__(self) -> str:
         return f"Signer({self.address})"
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise SigningError("a Signer holds a private key: it cannot be pickled or copied; build another from the key")
-
-    def __getstate__(self) -> NoReturn:
-        self.__reduce_ex__(2)
 
 
 def _secret(key: str | bytes) -> memoryview | None:

@@ -48,8 +48,8 @@ def wei_converter(protocol: Protocol, field: str) -> Callable[[Value], int]:
     low, high = wei_limits(protocol, field)
     digits = protocol.max_fraction_digits
     places = Decimal(digits)
-    unit = 10 ** (protocol.value_scale_decimals - digits)
-    scale = 10**protocol.value_scale_decimals
+    unit: int = 10 ** (protocol.value_scale_decimals - digits)
+    scale: int = 10**protocol.value_scale_decimals
 
     def convert(value: Value) -> int:
         if type(value) is Decimal:
