@@ -5,8 +5,8 @@ payload and writes `count` payloads of the same keys, nesting and sizes, with th
 
 - **prices** (`PRICES`) move together by whole ticks, so that ladders stay monotone, bid below ask and high above low.
   Each payload moves on to where none of its prices was used before. A book moves by more than its own width each time,
-  centred on where it was; one too wide for its number of digits is drawn together to a level per tick. Prices finer than
-  the tick (mark and index prices of trades) also get new digits below the tick.
+  centred on where it was; one too wide for its number of digits is drawn together to a level per tick. Prices finer
+  than the tick (mark and index prices of trades) also get new digits below the tick.
 - **amounts and all other numbers** keep sign, number of digits and number of decimals where this leaves enough distinct
   values; where it does not (0.9 or 12.5 have 9 and 810 neighbours) they get a decimal more, up to the amount step, then
   an integer digit more. A 100-level book comes out about 5 % longer than its fixed frame for this.
@@ -27,7 +27,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 from math import gcd
@@ -37,26 +36,47 @@ __all__ = ["ColdOrder", "instrument_name", "orders", "texts"]
 
 Column = list[str]
 
+# fmt: off
 PRICES = frozenset(
-    "a b h l I M minp maxp m best_ask_price best_bid_price index_price mark_price min_price max_price high low trade_price"
-    " limit_price average_price trigger_price open_price high_price low_price close_price forward_price".split()
+    {
+        "a", "b", "h", "l", "I", "M", "minp", "maxp", "m", "best_ask_price", "best_bid_price", "index_price",
+        "mark_price", "min_price", "max_price", "high", "low", "trade_price", "limit_price", "average_price",
+        "trigger_price", "open_price", "high_price", "low_price", "close_price", "forward_price",
+    }
 )
-AMOUNTS = frozenset("A B amount filled_amount trade_amount best_ask_amount best_bid_amount".split())
-TIMES = frozenset("timestamp t creation_timestamp last_update_timestamp signature_expiry_sec timestamp_bucket".split())
+AMOUNTS = frozenset(
+    {
+        "A", "B", "amount", "filled_amount", "trade_amount", "best_ask_amount", "best_bid_amount",
+    }
+)
+TIMES = frozenset(
+    {
+        "timestamp", "t", "creation_timestamp", "last_update_timestamp", "signature_expiry_sec", "timestamp_bucket",
+    }
+)
 IDS = frozenset(
-    "trade_id order_id quote_id rfq_id op_uuid replaced_order_id transaction_id tx_hash signature wallet label nonce"
-    " publish_id".split()
+    {
+        "trade_id", "order_id", "quote_id", "rfq_id", "op_uuid", "replaced_order_id", "transaction_id", "tx_hash",
+        "signature", "wallet", "label", "nonce", "publish_id",
+    }
 )
 #: Texts that look like numbers and are not a message's own values.
 CONSTANT = frozenset(
-    "signer instrument_name tick_size amount_step minimum_amount maximum_amount base_asset_sub_id base_asset_address strike"
-    " expiry maker_fee_rate taker_fee_rate base_fee mark_price_fee_rate_cap max_rate_per_hour min_rate_per_hour"
-    " static_interest_rate scheduled_activation scheduled_deactivation algo_duration_sec algo_num_slices"
-    " algo_slices_completed".split()
+    {
+        "signer", "instrument_name", "tick_size", "amount_step", "minimum_amount", "maximum_amount",
+        "base_asset_sub_id", "base_asset_address", "strike", "expiry", "maker_fee_rate", "taker_fee_rate",
+        "base_fee", "mark_price_fee_rate_cap", "max_rate_per_hour", "min_rate_per_hour", "static_interest_rate",
+        "scheduled_activation", "scheduled_deactivation", "algo_duration_sec", "algo_num_slices",
+        "algo_slices_completed",
+    }
 )
+# fmt: on
+
 #: Members of one object whose values rise in this order.
 ASCENDING = (("filled_amount", "amount"), ("bi", "i", "ai"), ("bid_iv", "iv", "ask_iv"))
 
+#: The decimals of a number by its last digits, without trailing zeros.
+_ENDS = {d: ["" if n == 0 else f".{n:0{d}d}".rstrip("0") for n in range(10**d)] for d in (1, 2, 3)}
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MAX_DECIMALS = 12
@@ -95,8 +115,8 @@ def instrument_name(payload: Any) -> str | None:
 
 
 def orders(record: dict[str, Any], count: int) -> list[ColdOrder]:
-    """`count` commands for the instrument of the venue record, prices around 2,900 (fewer digits for a coarse tick)."""
-    rng = random.Random(f"orders/{record['instrument_name']}")
+    """`count` commands for the instrument of the venue record, prices from 287,431 ticks up."""
+    rng = _generator(f"orders/{record['instrument_name']}")
     tick, step, minimum = (Decimal(record[key]) for key in ("tick_size", "amount_step", "minimum_amount"))
     first = 287_431
     prices = [_plain(tick * (first + n)) for n in range(count)]
@@ -112,11 +132,15 @@ def orders(record: dict[str, Any], count: int) -> list[ColdOrder]:
 
 def texts(payload: Any, record: dict[str, Any], count: int, seed: str) -> list[str]:
     """`count` payloads like `payload`, as compact JSON texts; `record` is the venue's record of its instrument."""
-    rng = random.Random(seed)
+    rng = _generator(seed)
     template, leaves = _template(payload)
     private = _has_key(payload, "signer") or _has_key(payload, "is_transfer")
     columns = _columns(leaves, Decimal(record["tick_size"]), Decimal(record["amount_step"]), private, count, rng)
     return [template % row for row in zip(*columns, strict=True)] if columns else [template % ()] * count
+
+
+def _generator(seed: str) -> random.Random:
+    return random.Random(seed)  # noqa: S311 (repeatable values, no secrets)
 
 
 def _template(payload: Any) -> tuple[str, list[_Leaf]]:
@@ -159,9 +183,10 @@ def _changes(key: str, value: Any) -> bool:
 def _columns(leaves: list[_Leaf], tick: Decimal, step: Decimal, private: bool, count: int, rng: random.Random) -> list[Column]:
     """For each leaf its `count` texts."""
     columns: list[Column] = [[]] * len(leaves)
-    prices = [n for n, leaf in enumerate(leaves) if leaf.key in PRICES and isinstance(leaf.value, str)]
-    for n, column in zip(prices, _price_columns([str(leaves[n].value) for n in prices], tick, count, rng), strict=True):
-        columns[n] = column
+    prices = {n: leaf.value for n, leaf in enumerate(leaves) if leaf.key in PRICES and isinstance(leaf.value, str)}
+    price_columns = _price_columns(list(dict.fromkeys(prices.values())), tick, count, rng)
+    for n, price in prices.items():
+        columns[n] = price_columns[price]
     stamps: dict[str, list[int]] = {}
     for key, _, value in leaves:
         if key in TIMES and isinstance(value, int):
@@ -183,27 +208,27 @@ def _columns(leaves: list[_Leaf], tick: Decimal, step: Decimal, private: bool, c
             columns[n] = ids[value]
         else:
             unit_size = step if key in AMOUNTS else None
-            columns[n] = numbers.column(str(value), unit_size, integer=isinstance(value, int))
+            columns[n] = numbers.column(str(value), unit_size, integer=isinstance(value, int) or key == "num_trades")
     _keep_order(leaves, columns)
     return columns
 
 
-def _price_columns(values: list[str], tick: Decimal, count: int, rng: random.Random) -> Iterator[Column]:
-    """Columns for the prices of one payload, which move together by whole ticks."""
+def _price_columns(values: list[str], tick: Decimal, count: int, rng: random.Random) -> dict[str, Column]:
+    """A column for each distinct price of one payload; they move together by whole ticks."""
+    columns: dict[str, Column] = {}
     exponent = tick.as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     ticks = [int(Decimal(value) // tick) for value in values]
     shifts, ticks = _shifts(ticks, [len(v.partition(".")[2]) <= decimals for v in values], tick, count)
     unit = int(tick.scaleb(decimals))
-    write = _writer(decimals)
     for value, base in zip(values, ticks, strict=True):
-        fine = len(value.partition(".")[2]) - decimals
-        column = [write((base + shift) * unit) for shift in shifts]
-        if fine > 0:
-            digits = _below(fine, count, rng)
-            column = [f"{text if '.' in text or not decimals else text + '.'}" for text in column]
-            column = [_pad(text, decimals) + low for text, low in zip(column, digits, strict=True)]
-        yield column
+        numbers = [(base + shift) * unit for shift in shifts]
+        finer = len(value.partition(".")[2]) - decimals
+        if finer > 0:
+            below = _below(finer, count, rng)
+            numbers = [number * 10**finer + digits for number, digits in zip(numbers, below, strict=True)]
+        columns[value] = _written(numbers, decimals + max(0, finer))
+    return columns
 
 
 def _shifts(ticks: list[int], on_tick: list[bool], tick: Decimal, count: int) -> tuple[list[int], list[int]]:
@@ -257,8 +282,8 @@ class _Numbers:
         while (pool := self._pool(unit, max(1, digits), decimals)).left < self._count:
             digits += 1
             decimals += decimals < limit
-        write = _writer(decimals)
-        return [sign + write(number) for number in pool.take(self._count)]
+        column = _written(pool.take(self._count), decimals)
+        return [sign + text for text in column] if sign else column
 
     def _pool(self, unit: int, digits: int, decimals: int) -> _Pool:
         key = (unit != 1, digits, decimals)
@@ -271,7 +296,7 @@ class _Pool:
     """The integers of a number of digits in a scattered order: those not ending in 0, or the multiples of a unit."""
 
     def __init__(self, unit: int, digits: int, rng: random.Random) -> None:
-        self._low = 10 ** (digits - 1)
+        self._low = int(10 ** (digits - 1))
         self._unit = unit
         whole = self._low * 9 // unit
         self._size = whole if unit != 1 or digits == 1 else whole // 10 * 9
@@ -316,7 +341,7 @@ def _keep_order(leaves: list[_Leaf], columns: list[Column]) -> None:
 
 
 def _time_step(stamps: dict[str, list[int]]) -> int:
-    """Whole seconds from one payload to the next: more than the time any one payload spans, whole candles for candles."""
+    """Whole seconds from one payload to the next: more than one payload spans, and whole candles for candles."""
     values = [value for values in stamps.values() for value in values]
     spans = [0]
     for seconds in (True, False):
@@ -336,7 +361,8 @@ def _id_column(value: str | int, count: int, rng: random.Random) -> Column:
     if re.fullmatch(r"0x[0-9a-fA-F]{8,}", value):
         return _hex_column(rng, "0x", len(value) - 2, count)
     tail = min(12, max(8, len(value) - 4))
-    return _hex_column(rng, value[: max(0, len(value) - tail)], tail, count)
+    head = re.sub(r"[^\w.:/-]", "_", value[: max(0, len(value) - tail)], flags=re.ASCII)
+    return _hex_column(rng, head, tail, count)
 
 
 def _counter_column(first: int, count: int) -> Column:
@@ -354,39 +380,27 @@ def _uuid_column(rng: random.Random, count: int) -> Column:
 
 
 def _hex_column(rng: random.Random, prefix: str, digits: int, count: int) -> Column:
-    bits, form = 4 * digits, f"{prefix.replace('{', '{{').replace('}', '}}')}{{:0{digits}x}}".format
     column: dict[str, None] = {}
     while len(column) < count:
-        column[form(rng.getrandbits(bits))] = None
+        column[f"{prefix}{rng.getrandbits(4 * digits):0{digits}x}"] = None
     return list(column)
 
 
-def _below(digits: int, count: int, rng: random.Random) -> Column:
-    """`count` digit strings that do not end in 0."""
+def _below(digits: int, count: int, rng: random.Random) -> list[int]:
+    """`count` integers of up to `digits` digits that do not end in 0."""
     top = 10 ** (digits - 1)
-    return [f"{rng.randrange(top) * 10 + rng.randrange(1, 10):0{digits}d}" for _ in range(count)]
+    return [int(rng.random() * top) * 10 + int(rng.random() * 9) + 1 for _ in range(count)]
 
 
-def _writer(decimals: int) -> Callable[[int], str]:
-    """From an integer at 10**-decimals to plain text without trailing zeros."""
+def _written(numbers: list[int], decimals: int) -> Column:
+    """Integers at 10**-decimals as plain texts without trailing zeros."""
     if not decimals:
-        return str
+        return [str(number) for number in numbers]
     scale = 10**decimals
     if decimals <= 3:
-        ends = ["" if n == 0 else "." + f"{n:0{decimals}d}".rstrip("0") for n in range(scale)]
-        return lambda number: f"{number // scale}{ends[number % scale]}"
-
-    def write(number: int) -> str:
-        low = number % scale
-        return f"{number // scale}" + ("." + f"{low:0{decimals}d}".rstrip("0") if low else "")
-
-    return write
-
-
-def _pad(text: str, decimals: int) -> str:
-    """Give a text the decimals that `_writer` dropped."""
-    whole, _, fraction = text.partition(".")
-    return f"{whole}.{fraction.ljust(decimals, '0')}"
+        ends = _ENDS[decimals]
+        return [f"{number // scale}{ends[number % scale]}" for number in numbers]
+    return [f"{number // scale}.{number % scale:0{decimals}d}".rstrip("0").rstrip(".") for number in numbers]
 
 
 def _plain(value: Decimal) -> str:

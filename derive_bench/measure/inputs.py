@@ -140,7 +140,7 @@ class Inputs:
         return source.channel or self._topic(name, source)
 
     def frame(self, name: str, jsonrpc: bool = False) -> bytes:
-        """The bytes the row receives: the notification, with a leading `jsonrpc` member if asked for, or the REST result."""
+        """The bytes the row receives: the notification (a leading `jsonrpc` member if asked for) or the REST result."""
         head, tail = self._envelope(name, jsonrpc)
         return f"{head}{compact(self.payload(name))}{tail}".encode()
 
@@ -178,7 +178,9 @@ class Inputs:
 
     def _cold_texts(self, name: str, count: int) -> list[str]:
         payload = self.payload(name)
-        record = self._record(cold.instrument_name(payload) or self._first_instrument(name))
+        if name.startswith("instruments"):
+            raise DataError(f"{name}: instrument records have no cold form")
+        record = self._record(cold.instrument_name(payload) or self._ticker_instrument(name))
         return cold.texts(payload, record, count, seed=f"{name}/{self.dialect}")
 
     def _envelope(self, name: str, jsonrpc: bool) -> tuple[str, str]:
@@ -198,7 +200,7 @@ class Inputs:
                     depth = next((depth for depth in _BOOK_DEPTHS if depth >= levels), _BOOK_DEPTHS[-1])
                     return f"orderbook.{payload['instrument_name']}.1.{depth}"
                 case "ticker_slim":
-                    return f"ticker_slim.{self._first_instrument(name)}.100"
+                    return f"ticker_slim.{self._ticker_instrument(name)}.100"
                 case "ticker":
                     ticker = payload.get("instrument_ticker", payload)
                     return f"ticker.{ticker['instrument_name']}.100"
@@ -213,23 +215,30 @@ class Inputs:
                 case _:
                     return f"{first['subaccount_id']}.trades"
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{source.path}: not a payload of kind {source.kind}: {error!r} missing or misplaced") from error
+            raise DataError(f"{source.path}: not a payload of kind {source.kind}: {error!r}") from error
 
-    def _first_instrument(self, name: str) -> str:
-        """A slim ticker does not say whose it is: it belongs to the first instrument of its folder's list."""
+    def _ticker_instrument(self, name: str) -> str:
+        """Whose a nameless payload is: its topic's, or that of the folder's first instrument (for the put: first put)."""
+        source = self._source(name)
+        if source.channel is not None:
+            return source.channel.partition(".")[2].rpartition(".")[0]
         folder = _SOURCES[name][0].partition("/")[0]
-        records = self._records(f"instruments_{folder}")
+        names = [str(record["instrument_name"]) for record in self._records(f"instruments_{folder}")]
         if name == "ticker_option_put":
-            records = [record for record in records if record["instrument_name"].endswith("-P")]
-        if not records:
-            raise DataError(f"{self.data_dir / folder / 'instruments.json'}: has no instrument for {name}")
-        return str(records[0]["instrument_name"])
+            names = [put for put in names if put.endswith("-P")]
+        if not names:
+            raise DataError(f"{self.data_dir}/{folder}/instruments.json: has no instrument for {name}; add its record")
+        return names[0]
 
     def _records(self, name: str) -> list[dict[str, Any]]:
         source = self._source(name)
         records = source.payload.get("instruments") if isinstance(source.payload, dict) else source.payload
-        if not isinstance(records, list) or not all(isinstance(r, dict) and "instrument_name" in r for r in records):
-            raise DataError(f"{source.path}: expected a list of instrument records, bare or under \"instruments\"")
+        if not isinstance(records, list) or not all(isinstance(r, dict) for r in records):
+            raise DataError(f'{source.path}: expected an array of instrument records, bare or under "instruments"')
+        for number, record in enumerate(records):
+            for key in ("instrument_name", "instrument_type", "tick_size", "amount_step"):
+                if not isinstance(record.get(key), str):
+                    raise DataError(f"{source.path}: record {number}: {key} is missing or not a text")
         return records
 
     def _record(self, instrument_name: str) -> dict[str, Any]:
@@ -272,7 +281,8 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{path}: missing; a data tree holds {', '.join(f'{f}/' for f in _FOLDERS)}: see test_data/README.md") from None
+        layout = ", ".join(f"{folder}/" for folder in _FOLDERS)
+        raise DataError(f"{path}: missing; a data tree holds {layout} as test_data/README.md says") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -282,5 +292,7 @@ def _parse(path: Path, content: bytes) -> Any:
         return json.loads(content)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    except RecursionError:
+        raise DataError(f"{path}: nested too deeply") from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start}: not UTF-8") from error
