@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from derive_bench.measure.catalogue import DEFAULT_SUITES, Catalogue, SelectionError
 from derive_bench.measure.inputs import DataError, Inputs
 from derive_bench.measure.rows import Row, RowError
-from derive_bench.measure.trees import TreeMissing
+from derive_bench.measure.trees import TreeMissing, checkout_root
 
 __all__ = ["DATA_VARIABLE", "VERBS", "main"]
 
@@ -211,6 +211,41 @@ def _relations(row: Row) -> str:
     return f" [{'; '.join(relations)}]" if relations else ""
 
 
+def keep_baseline(words: Sequence[str]) -> int:
+    """``baseline RUN.json`` or ``baseline --check``."""
+    from derive_bench.measure import baseline
+    from derive_bench.measure.results import ResultError
+
+    parser = _Parser(
+        prog="python -m derive_bench baseline",
+        description="Make a run the baseline: the tables of BENCHMARKS.md and benches/baseline.json.",
+        epilog="examples:\n  python -m derive_bench -o run.json && python -m derive_bench baseline run.json\n"
+        "  python -m derive_bench baseline --check    exit code 1 if rows were added, removed or renamed since",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites")
+    parser.add_argument("--check", action="store_true", help="write nothing; say whether the baseline fits the code")
+    parser.add_argument("--allow", action="append", default=[], choices=baseline.WAIVERS, help="take a run in spite of it; repeatable")
+    parser.add_argument("--root", type=Path, default=checkout_root(), metavar="DIR", help="the checkout (default: where the package lies)")
+    args = parser.parse_args(words)
+    if args.check == bool(args.run):
+        parser.error("give either RUN.json or --check")
+    if args.root is None:
+        raise Refusal("the baseline belongs to a source checkout, and this is an installed package; give --root DIR")
+    benches = args.root / "benches"
+    expected = [row.name for row in Catalogue.load("v3", benches).select()]
+    try:
+        if args.check:
+            found = baseline.stale(args.root, expected)
+            print("\n".join(found) or "the baseline fits the code")
+            return 1 if found else 0
+        waived = baseline.update(args.run, args.root, expected, args.allow)
+    except (baseline.BaselineError, ResultError) as error:
+        raise Refusal(str(error)) from error
+    print(f"BENCHMARKS.md and benches/baseline.json now hold {args.run}{', although: ' + ', '.join(waived) if waived else ''}")
+    return 0
+
+
 def _add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"any of: {' '.join(DEFAULT_SUITES)} (default: all four)")
     parser.add_argument("--filter", action="append", default=[], metavar="GLOB", help="only rows whose name matches; repeatable")
@@ -247,5 +282,5 @@ def _seconds(text: str) -> float:
     return value
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {"list": list_rows}
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {"baseline": keep_baseline, "list": list_rows}
 """What the first word may be instead of a suite."""

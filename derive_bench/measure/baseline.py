@@ -1,0 +1,235 @@
+"""The baseline: one run's figures kept in the repository, for people in BENCHMARKS.md and for programs in benches/baseline.json.
+
+BENCHMARKS.md is prose around one generated stretch between :data:`BEGIN` and :data:`END`; only that stretch is rewritten.
+benches/baseline.json is what it is generated from (schema version :data:`SCHEMA`)::
+
+    {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …} | null,
+     "rows": {name: {"median": s, "mad": s, "values": n, "processes": n, "suite": …, "summary": …, "parts": […],
+                     "control": name | null, "previous": s | null}}}
+
+A run is taken only if it is whole (all rows of the four suites, not interrupted), from a clean tree, of a profile that is made for
+keeping and of the live protocol; each of the four can be waived by name, and the waiver is then shown above the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyperf
+
+from derive_bench.measure.results import Result, ResultError, Results
+from derive_bench.measure.tables import NOTES, Column, group_tables, share_table
+
+__all__ = ["BEGIN", "END", "WAIVERS", "BaselineError", "objections", "stale", "update"]
+
+BEGIN = "<!-- baseline: begin (written by `python -m derive_bench baseline`; edits in here are lost) -->"
+END = "<!-- baseline: end -->"
+
+SCHEMA = 1
+
+WAIVERS = ("dirty", "partial", "profile", "protocol")
+"""Names of the objections that ``--allow`` waives."""
+
+KEPT_PROFILES = ("standard", "rigorous")
+
+KEPT_PROTOCOL = "v3"
+
+_RUN_KEYS = ("protocol", "profile", "derive_bench_version", "commit", "dirty", "data_hash", "python", "cpu_model_name", "cpu_count")
+_RUN_KEYS += ("governor", "aslr", "affinity", "load_before", "hash_seed", "platform", "rows_per_process")
+
+
+class BaselineError(Exception):
+    """The baseline cannot be written or read; the message says why."""
+
+
+def objections(results: Results, expected: Collection[str]) -> dict[str, str]:
+    """Why a run should not become the baseline: name of the waiver -> reason in words.
+
+    Args:
+        expected: names of all rows of the default suites.
+    """
+    metadata, found = results.metadata, {}
+    if metadata.get("dirty") != "no":
+        found["dirty"] = "it was measured on a tree with uncommitted changes, or on none"
+    missing = sorted(set(expected) - set(results.rows))
+    if metadata.get("complete") != "yes":
+        found["partial"] = f"it was {metadata.get('complete', 'not finished')}"
+    elif missing:
+        found["partial"] = f"it lacks {len(missing)} rows, {missing[0]} among them"
+    if metadata.get("profile") not in KEPT_PROFILES:
+        found["profile"] = f"its profile is {metadata.get('profile')}, not {' or '.join(KEPT_PROFILES)}"
+    if metadata.get("protocol") != KEPT_PROTOCOL:
+        found["protocol"] = f"its protocol is {metadata.get('protocol')}, not {KEPT_PROTOCOL}"
+    return found
+
+
+def update(run: Path, root: Path, expected: Collection[str], allowed: Collection[str]) -> list[str]:
+    """Make a run the baseline of the checkout at ``root``; returns the objections that were waived.
+
+    Raises:
+        BaselineError: an objection that is not waived, or files that are not as they should be. Nothing is written then.
+        ResultError: the run cannot be read.
+    """
+    results = Results.load(run)
+    reasons = objections(results, expected)
+    refused = {name: reason for name, reason in reasons.items() if name not in allowed}
+    if refused:
+        name, reason = next(iter(refused.items()))
+        raise BaselineError(f"{run} is no baseline: {reason}; --allow {name} takes it nevertheless")
+    page = _read_page(root)
+    previous = _read_copy(root) if _copy_path(root).exists() else None
+    document = _document(results, _date(run), sorted(reasons), previous)
+    text = _splice(page, render(document))
+    _write(_copy_path(root), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    _write(_page_path(root), text)
+    return sorted(reasons)
+
+
+def stale(root: Path, expected: Iterable[str]) -> list[str]:
+    """How the kept baseline differs from the rows there are now, and the page from its copy; empty if it does not.
+
+    Raises:
+        BaselineError: there is no baseline.
+    """
+    document = _read_copy(root)
+    kept, now = set(document["rows"]), set(expected)
+    found = [f"added since: {name}" for name in sorted(now - kept)]
+    found += [f"removed or renamed since: {name}" for name in sorted(kept - now)]
+    page = _read_page(root)
+    if _splice(page, render(document)) != page:
+        found.append("the tables of BENCHMARKS.md are not those of benches/baseline.json")
+    return found
+
+
+def render(document: dict[str, Any]) -> str:
+    """The generated stretch, markers included."""
+    rows = {name: _result(name, values) for name, values in document["rows"].items()}
+    results = Results(document["run"], rows)
+    before = {name: values["previous"] for name, values in document["rows"].items()}
+
+    def change(row: Result) -> str:
+        then = before[row.name]
+        return f"{row.median / then - 1:+.1%}" if then else ""
+
+    further = [Column("since previous", change)] if document["previous"] else []
+    blocks = [BEGIN, "", _summary(document), ""]
+    for table in group_tables(results, further):
+        blocks += [table.markdown(), ""]
+    if share := share_table(results):
+        blocks += [share.markdown(), ""]
+    blocks += ["\n".join(f"\\* {note}  " for note in NOTES), "", END]
+    return "\n".join(blocks)
+
+
+def _summary(document: dict[str, Any]) -> str:
+    run = document["run"]
+    libraries = ", ".join(f"{key.removeprefix('lib_')} {value}" for key, value in run.items() if key.startswith("lib_"))
+    lines = [
+        f"- measured {run['date']}, commit `{str(run['commit'])[:12]}`, protocol {run['protocol']}, profile {run['profile']}",
+        f"- machine: {run['cpu_model_name']}, {run['cpu_count']} CPUs; governor {run['governor']}, ASLR: {run['aslr'].lower()}, "
+        f"affinity {run['affinity']}, load before {run['load_before']}",
+        f"- toolchain: {run['python']}; {libraries}; hash seed {run['hash_seed']}",
+    ]
+    if document["waived"]:
+        lines.append(f"- **taken although**: {', '.join(document['waived'])}")
+    if document["previous"]:
+        lines.append(f"- previous baseline: {document['previous']['date']}, commit `{str(document['previous']['commit'])[:12]}`")
+    return "\n".join(lines)
+
+
+def _document(results: Results, date: str, waived: Sequence[str], previous: dict[str, Any] | None) -> dict[str, Any]:
+    metadata = results.metadata
+    run = {"date": date} | {key: metadata.get(key, "unknown") for key in _RUN_KEYS}
+    run |= {key: value for key, value in metadata.items() if key.startswith("lib_")}
+    before = previous["rows"] if previous else {}
+    rows = {
+        row.name: {
+            "suite": row.suite,
+            "summary": row.summary,
+            "median": _rounded(row.median),
+            "mad": _rounded(row.mad),
+            "values": row.values,
+            "processes": row.processes,
+            "parts": list(row.parts),
+            "control": row.control,
+            "previous": before.get(row.name, {}).get("median"),
+        }
+        for row in results.rows.values()
+    }
+    then = {key: previous["run"][key] for key in ("date", "commit")} if previous else None
+    return {"schema": SCHEMA, "run": run, "waived": list(waived), "previous": then, "rows": rows}
+
+
+def _rounded(seconds: float) -> float:
+    """Five significant digits: more than the spread bears out, and a diff that people can read."""
+    return float(f"{seconds:.5g}")
+
+
+def _result(name: str, values: dict[str, Any]) -> Result:
+    return Result(
+        name=name,
+        suite=values["suite"],
+        summary=values["summary"],
+        median=values["median"],
+        mad=values["mad"],
+        values=values["values"],
+        processes=values["processes"],
+        parts=tuple(values["parts"]),
+        control=values["control"],
+    )
+
+
+def _date(run: Path) -> str:
+    dates = pyperf.BenchmarkSuite.load(str(run)).get_dates()
+    if not dates:
+        raise ResultError(f"{run}: says nowhere when it was measured")
+    return f"{dates[0]:%Y-%m-%d}"
+
+
+def _page_path(root: Path) -> Path:
+    return root / "BENCHMARKS.md"
+
+
+def _copy_path(root: Path) -> Path:
+    return root / "benches" / "baseline.json"
+
+
+def _read_page(root: Path) -> str:
+    try:
+        text = _page_path(root).read_text(encoding="utf-8")
+    except OSError as error:
+        raise BaselineError(f"{_page_path(root)}: cannot be read: {error.strerror}") from None
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise BaselineError(f"{_page_path(root)}: needs the two lines {BEGIN} and {END}, once each and in this order")
+    return text
+
+
+def _splice(page: str, stretch: str) -> str:
+    return page[: page.index(BEGIN)] + stretch + page[page.index(END) + len(END) :]
+
+
+def _read_copy(root: Path) -> dict[str, Any]:
+    path = _copy_path(root)
+    try:
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read: {error.strerror}; write it with: python -m derive_bench baseline RUN.json") from None
+    except ValueError as error:
+        raise BaselineError(f"{path}: not JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise BaselineError(f"{path}: not a baseline of schema {SCHEMA}")
+    return document
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise BaselineError(f"{path}: cannot be written: {error.strerror}") from None

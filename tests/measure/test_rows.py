@@ -1,0 +1,149 @@
+"""Rows: what a suite accepts, and that a compiled loop runs its statement exactly as often as it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from derive_bench.measure.inputs import Inputs
+from derive_bench.measure.rows import COLD_CHUNK, FRESH_BATCH, Row, RowError, Suite
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return Suite("data", "for tests")
+
+
+def define(suite: Suite, name: str, statement: str, namespace: dict[str, Any] | None = None, **options: Any) -> Row:
+    suite.row(name, statement, summary="a test", **options)(lambda inputs: namespace or {})
+    return suite.rows[name]
+
+
+@pytest.mark.parametrize("unroll", [1, 10, 50])
+def test_plain_row_runs_loops_times_unroll(suite: Suite, unroll: int) -> None:
+    calls: list[int] = []
+    namespace = {"note": calls.append}
+    timed = define(suite, "a/b", "note(1)", namespace).compile(namespace, unroll)
+    assert timed.inner == unroll
+    assert timed.run(7) > 0
+    assert len(calls) == 7 * unroll
+
+
+def test_statement_of_several_lines_is_unrolled_whole(suite: Suite) -> None:
+    calls: list[str] = []
+    namespace = {"note": calls.append}
+    row = define(
+        suite,
+        "a/b",
+        """
+        note("first")
+        if calls_wanted:
+            note("second")
+        """,
+    )
+    row.compile(namespace | {"calls_wanted": True}, 3).run(1)
+    assert calls == ["first", "second"] * 3
+
+
+def test_cold_row_sees_each_input_in_turn_and_goes_on_where_it_stopped(suite: Suite) -> None:
+    seen: list[int] = []
+    namespace = {"note": seen.append, "numbers": list(range(1_020))}
+    timed = define(suite, "a/b", "note(x)", namespace, each="numbers").compile(namespace)
+    assert timed.inner == COLD_CHUNK
+    timed.run(15)
+    timed.run(10)
+    assert seen == [number % 1_000 for number in range(1_250)]  # whole chunks only: 1,000 of the 1,020
+
+
+def test_cold_inputs_may_come_from_a_function_that_other_rows_never_call(suite: Suite) -> None:
+    def frames() -> list[int]:
+        raise AssertionError("built for a row that does not use them")
+
+    plain = define(suite, "a/b", "abs(x)", cold="frames")
+    cold = suite.rows["a/b_cold"]
+    assert (plain.each, cold.each, cold.statement) == (None, "frames", plain.statement)
+    plain.compile({"x": 1, "frames": frames}).run(1)
+    with pytest.raises(AssertionError, match="built for"):
+        cold.compile({"x": 1, "frames": frames})
+    cold.compile({"x": 1, "frames": lambda: [1] * 1_000}).run(1)
+
+
+def test_cold_row_needs_a_thousand_inputs(suite: Suite) -> None:
+    row = define(suite, "a/b", "x", each="numbers")
+    with pytest.raises(RowError, match="999 inputs; a cold row needs 1,000"):
+        row.compile({"numbers": [0] * 999})
+
+
+def test_fresh_row_gets_a_new_state_each_time_and_outlives_none(suite: Suite) -> None:
+    made: list[list[int]] = []
+
+    def make() -> list[int]:
+        made.append([1])
+        return made[-1]
+
+    timed = define(suite, "a/b", "x.pop()", fresh="make").compile({"make": make})
+    assert timed.inner == FRESH_BATCH
+    timed.run(3)
+    assert made == [[]] * (3 * FRESH_BATCH)
+
+
+@pytest.mark.parametrize(("options", "namespace"), [({"each": "inputs"}, {}), ({"fresh": "make"}, {"other": 1})])
+def test_missing_name_is_an_error(suite: Suite, options: dict[str, str], namespace: dict[str, Any]) -> None:
+    row = define(suite, "a/b", "x", **options)
+    with pytest.raises(RowError, match="its namespace has no"):
+        row.compile(namespace)
+
+
+@pytest.mark.parametrize("name", ["not a name", "__clock"])
+def test_names_the_loop_cannot_bind_are_refused(suite: Suite, name: str) -> None:
+    with pytest.raises(RowError, match="cannot be a name"):
+        define(suite, "a/b", "pass").compile({name: 1})
+
+
+def test_unroll_below_one_is_refused(suite: Suite) -> None:
+    with pytest.raises(RowError, match="at least 1"):
+        define(suite, "a/b", "pass").compile({}, 0)
+
+
+def test_a_name_is_taken_once(suite: Suite) -> None:
+    define(suite, "a/b", "pass", cold="frames")
+    with pytest.raises(RowError, match="twice"):
+        define(suite, "a/b_cold", "pass")
+
+
+@pytest.mark.parametrize("name", ["plain", "/b", "a/"])
+def test_a_name_has_a_group(suite: Suite, name: str) -> None:
+    with pytest.raises(RowError, match="group/row"):
+        define(suite, name, "pass")
+
+
+def test_statement_must_compile(suite: Suite) -> None:
+    with pytest.raises(RowError, match="does not compile"):
+        define(suite, "a/b", "for")
+
+
+def test_a_row_is_of_one_kind(suite: Suite) -> None:
+    with pytest.raises(RowError, match="one of"):
+        define(suite, "a/b", "x", each="frames", fresh="make")
+
+
+def test_fingerprint_follows_what_is_timed(suite: Suite) -> None:
+    first = define(suite, "a/b", "abs(1)")
+    other = define(Suite("data", "again"), "a/b", "abs(2)")
+    same = define(Suite("data", "again"), "a/b", "abs(1)")
+    assert first.fingerprint == same.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize(("protocols", "name", "applies"), [((), "v2", True), (("v3",), "v3-testnet", True), (("v3",), "v2", False)])
+def test_rows_of_one_dialect(suite: Suite, protocols: tuple[str, ...], name: str, applies: bool) -> None:
+    assert define(suite, "a/b", "pass", protocols=protocols).applies_to(name) is applies
+
+
+def test_stacked_decorators_share_a_builder(suite: Suite) -> None:
+    @suite.row("a/one", "f()", summary="one")
+    @suite.row("a/two", "f()", summary="two")
+    def build(inputs: Inputs) -> dict[str, Any]:
+        return {"f": int}
+
+    assert [row.build for row in suite] == [build, build]
