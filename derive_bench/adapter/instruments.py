@@ -61,6 +61,9 @@ class Instrument(msgspec.Struct, frozen=True, kw_only=True):
     price_unit: float
     """10**price_precision, as the hot path multiplies by it."""
     size_unit: float
+    price_tail: str
+    """`e{price_precision}`: put behind a number's text, the price in raw units."""
+    size_tail: str
 
 
 def instrument_from_record(record: InstrumentRecord) -> Instrument:
@@ -98,6 +101,8 @@ def instrument_from_record(record: InstrumentRecord) -> Instrument:
         base_fee=exact(record.base_fee, "$.base_fee"),
         price_unit=float(10**price_precision),
         size_unit=float(10**size_precision),
+        price_tail=f"e{price_precision}",
+        size_tail=f"e{size_precision}",
     )
 
 

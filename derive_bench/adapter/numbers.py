@@ -27,7 +27,9 @@ EXACT_LIMIT: Final = 1 << 52
 WIDE: Final = Context(prec=400, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
 """Wide enough for 40 digits at any legal exponent and precision; never the thread's context, which rounds at 28."""
 
+_MAX_PLACES: Final = 36
 _LEGAL: Final = re.compile(r"-?((?:0|[1-9][0-9]*)(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?").fullmatch
+_TAILS: Final = tuple(f"e{places}" for places in range(_MAX_PLACES + 1))
 _integral = msgspec.json.Decoder(int, strict=False).decode
 
 
@@ -47,13 +49,13 @@ def exact(text: str, path: str = "$") -> Decimal:
 def scaled(text: str, precision: int, path: str = "$") -> int:
     """Return the value of a legal number text in units of 10**-precision, rounded half-even.
 
-    `precision` is a number of decimal places, 0 or more. Raises `DecodeError` with `path` for an illegal text.
+    `precision` is a number of decimal places, 0 to 36. Raises `DecodeError` with `path` for an illegal text.
     """
     if len(text) <= MAX_DIGITS:
         # The leading minus makes JSON refuse the white space that it would skip before a number; texts with an
         # exponent, a sign or too many places fail here and take the exact way below.
         try:
-            value = _integral(f"-{text}e{precision}")
+            value = _integral(f"-{text}{_TAILS[precision]}")
         except (msgspec.MsgspecError, UnicodeError):
             pass
         else:

@@ -1,0 +1,393 @@
+"""Order books: a snapshot message to deltas or to ten fixed levels.
+
+Contract: `parse_order_book_deltas` checks the shape and the legality of every price and amount when it is called
+(`DecodeError` with the path), and converts them when somebody looks: a book of 100 levels a side that only passes through
+does not pay for 200 objects. What is seen is the same either way: one CLEAR, then an ADD for each level whose amount,
+rounded half-even to the size precision, is not zero; bids, then asks, best first; `order_id` is the level's index in
+bids-then-asks; every delta carries F_SNAPSHOT, the last also F_LAST. `sequence` is the `publish_id`, or the ms timestamp
+where there is none.
+
+How exactness is kept: levels made of digits and points alone, none longer than 40 characters, are read by a JSON parser
+into doubles v. With y = v * 10**p and r = round(y), |y| < 2**45 puts the exact product within 2**-7 of y, so r is its
+half-even rounding whenever |y - r| < 0.49, which one Euclidean distance over all levels proves at once. Any other book
+goes through exact decimals, number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from enum import Enum
+from itertools import compress, repeat
+from math import dist, hypot
+from typing import Any, Final, overload
+
+import msgspec
+from orjson import JSONDecodeError, loads
+from msgspec import Raw, Struct
+
+from derive_bench.adapter.errors import DecodeError
+from derive_bench.adapter.instruments import Instrument
+from derive_bench.adapter.lenient import FAULTS
+from derive_bench.adapter.messages import OrderBook
+from derive_bench.adapter.model import OrderSide
+from derive_bench.adapter.numbers import MAX_DIGITS, exact, from_scaled, scaled
+
+__all__ = [
+    "DEPTH10",
+    "F_LAST",
+    "F_SNAPSHOT",
+    "BookAction",
+    "BookHeader",
+    "BookLevel",
+    "OrderBookDelta",
+    "OrderBookDeltas",
+    "OrderBookDepth10",
+    "parse_order_book_deltas",
+    "parse_order_book_depth10",
+]
+
+F_LAST: Final = 128
+"""The last delta of a message."""
+F_SNAPSHOT: Final = 32
+"""A delta that belongs to a snapshot."""
+DEPTH10: Final = 10
+
+
+class BookAction(str, Enum):
+    """What a delta does to a book."""
+
+    CLEAR = "CLEAR"
+    ADD = "ADD"
+
+
+class BookHeader(Struct, frozen=True, gc=False):
+    """What all deltas of a message share. `sequence` is the venue's `publish_id`; timestamps are ns."""
+
+    instrument_id: str
+    price_precision: int
+    size_precision: int
+    sequence: int
+    ts_event: int
+    ts_init: int
+
+
+class OrderBookDelta(Struct, frozen=True, gc=False):
+    """One change of a book; a CLEAR has no side, price and size 0."""
+
+    header: BookHeader
+    action: BookAction
+    side: OrderSide
+    price_raw: int
+    size_raw: int
+    order_id: int
+    flags: int
+
+    @property
+    def price(self) -> Decimal:
+        """The level's price."""
+        return from_scaled(self.price_raw, self.header.price_precision)
+
+    @property
+    def size(self) -> Decimal:
+        """The level's amount."""
+        return from_scaled(self.size_raw, self.header.size_precision)
+
+    @property
+    def instrument_id(self) -> str:
+        """The instrument, `ETH-PERP.DERIVE`."""
+        return self.header.instrument_id
+
+    @property
+    def sequence(self) -> int:
+        """The venue's publication id, which shows gaps."""
+        return self.header.sequence
+
+    @property
+    def ts_event(self) -> int:
+        """Publication time, ns."""
+        return self.header.ts_event
+
+    @property
+    def ts_init(self) -> int:
+        """The caller's time, ns."""
+        return self.header.ts_init
+
+
+class OrderBookDeltas(Struct, gc=False, eq=False):
+    """The deltas of one snapshot: a sequence of `OrderBookDelta`, made when first looked at. Treat it as immutable.
+
+    Two are equal when their deltas are. Copies and pickles hold the book as it came.
+    """
+
+    _message: OrderBook
+    _instrument: Instrument
+    ts_init: int
+    _n_bids: int
+    _doubles: list[float] | None
+    """Price, amount, price, amount ..., bids first; None where only exact texts will do."""
+    _texts: list[str] | None = None
+    _deltas: list[OrderBookDelta] | None = None
+
+    @property
+    def instrument_id(self) -> str:
+        """The instrument, `ETH-PERP.DERIVE`."""
+        return self._instrument.id
+
+    @property
+    def sequence(self) -> int:
+        """The venue's publication id, or the ms timestamp where there is none."""
+        return _sequence(self._message)
+
+    @property
+    def ts_event(self) -> int:
+        """Publication time, ns."""
+        return self._message.timestamp * 1_000_000
+
+    @property
+    def flags(self) -> int:
+        """The flags of the message as a whole: those of its last delta."""
+        return F_SNAPSHOT | F_LAST
+
+    @property
+    def header(self) -> BookHeader:
+        """What all deltas share."""
+        return _header(self._message, self._instrument, self.ts_init)
+
+    @property
+    def deltas(self) -> Sequence[OrderBookDelta]:
+        """The deltas themselves."""
+        return tuple(self._made())
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def __iter__(self) -> Iterator[OrderBookDelta]:
+        return iter(self._made())
+
+    @overload
+    def __getitem__(self, index: int) -> OrderBookDelta: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[OrderBookDelta]: ...
+    def __getitem__(self, index: int | slice) -> OrderBookDelta | list[OrderBookDelta]:
+        return self._made()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._made() == other._made() if isinstance(other, OrderBookDeltas) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._made()))
+
+    def __repr__(self) -> str:
+        return f"OrderBookDeltas(instrument_id={self.instrument_id!r}, sequence={self.sequence}, len={len(self)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        message = self._message
+        plain = OrderBook(
+            message.instrument_name,
+            message.timestamp,
+            Raw(bytes(message.bids)),
+            Raw(bytes(message.asks)),
+            message.publish_id,
+        )
+        return parse_order_book_deltas, (plain, self._instrument, self.ts_init)
+
+    def _made(self) -> list[OrderBookDelta]:
+        if self._deltas is None:
+            self._deltas = _make_deltas(self)
+        return self._deltas
+
+    def _scaled(self, offset: int, unit: float, precision: int) -> list[int]:
+        """Return every second number from `offset` on in units of 10**-precision, rounded half-even."""
+        if self._doubles is not None:
+            products = [number * unit for number in self._doubles[offset::2]]
+            rounded = [product.__round__() for product in products]
+            if dist(products, rounded) < _SAFE_DISTANCE and hypot(*products) < _SAFE_PRODUCT:
+                return rounded
+        return [scaled(text, precision) for text in self._all_texts()[offset::2]]
+
+    def _all_texts(self) -> list[str]:
+        """Return the numbers as the venue wrote them."""
+        if self._texts is None:
+            pairs = loads(self._message.bids) + loads(self._message.asks)
+            self._texts = [text for pair in pairs for text in pair]
+        return self._texts
+
+    def _prices_and_sizes(self) -> tuple[list[int], list[int]]:
+        instrument = self._instrument
+        return (
+            self._scaled(0, instrument.price_unit, instrument.price_precision),
+            self._scaled(1, instrument.size_unit, instrument.size_precision),
+        )
+
+
+class BookLevel(Struct, frozen=True, gc=False):
+    """A place in a depth-10 book: price and size in raw units, and a count of 1, or 0 where the size is zero."""
+
+    price_raw: int
+    size_raw: int
+    count: int
+
+
+class OrderBookDepth10(Struct, frozen=True, gc=False):
+    """Ten levels a side in fixed places, best first; places without a level are zero."""
+
+    header: BookHeader
+    bids: tuple[BookLevel, ...]
+    asks: tuple[BookLevel, ...]
+    flags: int
+
+    @property
+    def instrument_id(self) -> str:
+        """The instrument, `ETH-PERP.DERIVE`."""
+        return self.header.instrument_id
+
+    @property
+    def sequence(self) -> int:
+        """The venue's publication id, or the ms timestamp where there is none."""
+        return self.header.sequence
+
+    @property
+    def ts_event(self) -> int:
+        """Publication time, ns."""
+        return self.header.ts_event
+
+    @property
+    def ts_init(self) -> int:
+        """The caller's time, ns."""
+        return self.header.ts_init
+
+    def price(self, level: BookLevel) -> Decimal:
+        """Return a level's price."""
+        return from_scaled(level.price_raw, self.header.price_precision)
+
+    def size(self, level: BookLevel) -> Decimal:
+        """Return a level's amount."""
+        return from_scaled(level.size_raw, self.header.size_precision)
+
+
+def parse_order_book_deltas(message: OrderBook, instrument: Instrument, ts_init: int) -> OrderBookDeltas:
+    """Turn a snapshot into deltas; `ts_init` is the caller's time in ns.
+
+    Raises `DecodeError` with the path of the first side, level or number that is not one.
+    """
+    json = b",".join((message.bids, message.asks))
+    skeleton = json.translate(None, _DIGITS)
+    counts = _skeletons.get(skeleton) or _learn(skeleton)
+    if counts is not None:
+        n_bids, n_numbers = counts
+        # No number is longer than what the digits leave when each other number has one.
+        short = len(json) - len(skeleton) - n_numbers < MAX_DIGITS
+        if short or json.translate(_TO_ZERO).find(_TOO_LONG) < 0:
+            try:
+                doubles = loads(b"[" + json.translate(None, _MARKUP) + b"]")
+            except JSONDecodeError:
+                return _parse_exactly(message, instrument, ts_init)
+            if len(doubles) == n_numbers:
+                return OrderBookDeltas(message, instrument, ts_init, n_bids, doubles)
+    return _parse_exactly(message, instrument, ts_init)
+
+
+def parse_order_book_depth10(message: OrderBook, instrument: Instrument, ts_init: int) -> OrderBookDepth10:
+    """Turn a snapshot into ten levels a side. Raises as `parse_order_book_deltas` does."""
+    book = parse_order_book_deltas(message, instrument, ts_init)
+    prices, sizes = book._prices_and_sizes()
+    places = [BookLevel(price, size, int(size != 0)) for price, size in zip(prices, sizes, strict=True)]
+    return OrderBookDepth10(book.header, _ten(places[: book._n_bids]), _ten(places[book._n_bids :]), F_SNAPSHOT)
+
+
+_SAFE_DISTANCE: Final = 0.49
+_SAFE_PRODUCT: Final = float(1 << 45)
+_TOO_LONG: Final = b"0" * (MAX_DIGITS + 1)
+_DIGITS: Final = b"0123456789."
+_MARKUP: Final = b'[]"'
+_TO_ZERO: Final = bytes(ord("0") if chr(code) in "0123456789." else code for code in range(256))
+_SKELETONS_MAX: Final = 4_096
+
+_EMPTY_PLACE: Final = BookLevel(0, 0, 0)
+_LAST: Final = F_SNAPSHOT | F_LAST
+_CLEAR: Final = BookAction.CLEAR
+_ADD: Final = BookAction.ADD
+_NO_SIDE: Final = OrderSide.NO_ORDER_SIDE
+_BUY: Final = OrderSide.BUY
+_SELL: Final = OrderSide.SELL
+_skeletons: Final[dict[bytes, tuple[int, int]]] = {}
+_pairs: Final = msgspec.json.Decoder(list[tuple[Raw, Raw]]).decode
+
+
+def _learn(skeleton: bytes) -> tuple[int, int] | None:
+    """Return the number of bids and of numbers of a book whose JSON, without digits and points, is `skeleton`."""
+    bids, _, asks = skeleton.partition(b"]],[[")
+    level, n_bids = b'["",""]', bids.count(b"],[") + 1
+    n_asks = asks.count(b"],[") + 1
+    expected = b"[%b],[%b]" % (b",".join([level] * n_bids), b",".join([level] * n_asks))
+    if skeleton != expected:
+        return None
+    if len(_skeletons) >= _SKELETONS_MAX:
+        _skeletons.clear()
+    _skeletons[skeleton] = counts = (n_bids, 2 * (n_bids + n_asks))
+    return counts
+
+
+def _parse_exactly(message: OrderBook, instrument: Instrument, ts_init: int) -> OrderBookDeltas:
+    bids = _side_texts(message.bids, "$.params.data.bids")
+    asks = _side_texts(message.asks, "$.params.data.asks")
+    return OrderBookDeltas(message, instrument, ts_init, len(bids) // 2, None, bids + asks)
+
+
+def _side_texts(side: Raw, path: str) -> list[str]:
+    try:
+        pairs = _pairs(side)
+    except FAULTS as error:
+        raise DecodeError.from_msgspec(error, path) from None
+    return [
+        _text(raw, f"{path}[{level}][{place}]") for level, pair in enumerate(pairs) for place, raw in enumerate(pair)
+    ]
+
+
+def _text(raw: Raw, path: str) -> str:
+    try:
+        value = bytes(raw).decode()
+        text = msgspec.json.decode(value, type=str) if value.startswith('"') else value
+    except FAULTS as error:
+        raise DecodeError.from_msgspec(error, path) from None
+    exact(text, path)
+    return text
+
+
+def _make_deltas(book: OrderBookDeltas) -> list[OrderBookDelta]:
+    header = book.header
+    prices, sizes = book._prices_and_sizes()
+    n_bids, n_asks = book._n_bids, len(prices) - book._n_bids
+    sides = [_BUY] * n_bids + [_SELL] * n_asks
+    order_ids: Sequence[int] = range(len(prices))
+    if 0 in sizes:
+        kept = [size != 0 for size in sizes]
+        sides, prices = list(compress(sides, kept)), list(compress(prices, kept))
+        sizes, order_ids = list(compress(sizes, kept)), list(compress(order_ids, kept))
+    if not prices:
+        return [OrderBookDelta(header, _CLEAR, _NO_SIDE, 0, 0, 0, _LAST)]
+    flags = [F_SNAPSHOT] * len(prices)
+    flags[-1] = _LAST
+    deltas = [OrderBookDelta(header, _CLEAR, _NO_SIDE, 0, 0, 0, F_SNAPSHOT)]
+    deltas += map(OrderBookDelta, repeat(header), repeat(_ADD), sides, prices, sizes, order_ids, flags)
+    return deltas
+
+
+def _ten(places: list[BookLevel]) -> tuple[BookLevel, ...]:
+    return tuple((places + [_EMPTY_PLACE] * DEPTH10)[:DEPTH10])
+
+
+def _header(message: OrderBook, instrument: Instrument, ts_init: int) -> BookHeader:
+    return BookHeader(
+        instrument.id,
+        instrument.price_precision,
+        instrument.size_precision,
+        _sequence(message),
+        message.timestamp * 1_000_000,
+        ts_init,
+    )
+
+
+def _sequence(message: OrderBook) -> int:
+    return message.timestamp if message.publish_id is None else message.publish_id

@@ -1,0 +1,381 @@
+"""Typed messages to domain types.
+
+Contract: each `parse_*` takes a message, the instrument it is about and the caller's time `ts_init` (ns), and returns an
+immutable domain type. Prices and sizes are exact, rounded half-even to the instrument's precision where the venue
+sends more digits. `ts_event` is the venue's publication time in ns. A number text that is not legal raises `DecodeError`
+with its path. Books have a module of their own (`book`).
+
+How exactness is kept: several texts are handed to a JSON parser at once as `-{text}e{precision}`, which yields an
+integer only where the scaled value is integral as a double; below 2**52 that integer is the half-even rounding. Texts with a
+sign, an exponent or more digits than the precision fail there and go through exact decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from derive_bench.adapter.instruments import VENUE, Instrument, InstrumentRegistry
+from derive_bench.adapter.messages import Candle, PrivateOrder, PrivateTrade, PublicTrade, Ticker
+from derive_bench.adapter.model import (
+    AggressorSide,
+    Bar,
+    FillReport,
+    FundingRateUpdate,
+    IndexPriceUpdate,
+    LiquiditySide,
+    MarkPriceUpdate,
+    OptionGreeks,
+    OrderSide,
+    OrderStatus,
+    OrderStatusReport,
+    OrderType,
+    QuoteTick,
+    TimeInForce,
+    TradeTick,
+    TriggerType,
+)
+from derive_bench.adapter.numbers import EXACT_LIMIT, MAX_DIGITS, exact, scaled
+
+__all__ = [
+    "liquidity_side",
+    "order_side",
+    "parse_bar",
+    "parse_fill_report",
+    "parse_funding_rate",
+    "parse_index_price",
+    "parse_mark_price",
+    "parse_option_greeks",
+    "parse_order_report",
+    "parse_quote",
+    "parse_trade",
+    "parse_trades",
+]
+
+_MS: Final = 1_000_000
+_S: Final = 1_000_000_000
+_BODY: Final = "$.params.data.instrument_ticker"
+
+_LOWEST: Final = -EXACT_LIMIT
+"""None of several values that are at most 0 is below this when their sum is not."""
+_one: Final = msgspec.json.Decoder(int, strict=False).decode
+_two: Final = msgspec.json.Decoder(tuple[int, int], strict=False).decode
+_four: Final = msgspec.json.Decoder(tuple[int, int, int, int], strict=False).decode
+_five: Final = msgspec.json.Decoder(tuple[int, int, int, int, int], strict=False).decode
+_ten: Final = msgspec.json.Decoder(
+    tuple[float, float, float, float, float, float, float, float, float, float]
+).decode
+_NOT_INTEGRAL: Final = (msgspec.MsgspecError, UnicodeError)
+
+# Longest joined texts of which no single number can exceed the 40 digits that are legal: 40, one digit for each of the
+# other numbers, and the signs, commas, brackets and exponents around them.
+_TWO_MAX: Final = 40 + 1 + 9
+_FOUR_MAX: Final = 40 + 3 + 17
+_FIVE_MAX: Final = 40 + 4 + 21
+
+_float: Final = msgspec.json.Decoder(float).decode
+
+_PLAIN: Final = b"0123456789.-,[]"
+_LONGEST: Final = b"0" * 41
+_TO_ZERO: Final = bytes(ord("0") if chr(code) in "0123456789." else code for code in range(256))
+
+
+def parse_quote(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTick:
+    """Return best bid and ask. An empty side has price and size 0."""
+    body = ticker.instrument_ticker
+    price, size = instrument.price_tail, instrument.size_tail
+    text = f"[-{body.b}{price},-{body.a}{price},-{body.B}{size},-{body.A}{size}]"
+    try:
+        bid, ask, bid_size, ask_size = _four(text)
+        if not (bid + ask + bid_size + ask_size > _LOWEST and len(text) <= _FOUR_MAX):
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        return _quote_exactly(ticker, instrument, ts_init)
+    return QuoteTick(
+        instrument.id,
+        -bid,
+        -ask,
+        -bid_size,
+        -ask_size,
+        instrument.price_precision,
+        instrument.size_precision,
+        ticker.timestamp * _MS,
+        ts_init,
+    )
+
+
+def parse_mark_price(ticker: Ticker, instrument: Instrument, ts_init: int) -> MarkPriceUpdate:
+    """Return the mark price."""
+    text = ticker.instrument_ticker.M
+    try:
+        value = _one(f"-{text}{instrument.price_tail}")
+        if not (value > _LOWEST and len(text) <= MAX_DIGITS):
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        value = -scaled(text, instrument.price_precision, f"{_BODY}.M")
+    return MarkPriceUpdate(instrument.id, -value, instrument.price_precision, ticker.timestamp * _MS, ts_init)
+
+
+def parse_index_price(ticker: Ticker, instrument: Instrument, ts_init: int) -> IndexPriceUpdate:
+    """Return the index price."""
+    text = ticker.instrument_ticker.I
+    try:
+        value = _one(f"-{text}{instrument.price_tail}")
+        if not (value > _LOWEST and len(text) <= MAX_DIGITS):
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        value = -scaled(text, instrument.price_precision, f"{_BODY}.I")
+    return IndexPriceUpdate(instrument.id, -value, instrument.price_precision, ticker.timestamp * _MS, ts_init)
+
+
+def parse_funding_rate(ticker: Ticker, instrument: Instrument, ts_init: int) -> FundingRateUpdate | None:
+    """Return the hourly funding rate, or None where the ticker has none (options, spot)."""
+    text = ticker.instrument_ticker.f
+    if text is None:
+        return None
+    try:
+        _float(f"-{text}")
+        if len(text) > MAX_DIGITS:
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        exact(text, f"{_BODY}.f")
+    return FundingRateUpdate(instrument.id, text, ticker.timestamp * _MS, ts_init)
+
+
+def parse_option_greeks(ticker: Ticker, instrument: Instrument, ts_init: int) -> OptionGreeks | None:
+    """Return greeks and implied volatilities, or None where the ticker has no option pricing."""
+    body = ticker.instrument_ticker
+    pricing = body.option_pricing
+    if pricing is None:
+        return None
+    delta, gamma, vega, theta, rho = pricing.d, pricing.g, pricing.v, pricing.t, pricing.r
+    mark_iv, bid_iv, ask_iv, forward = pricing.i, pricing.bi, pricing.ai, pricing.f
+    interest = body.open_interest
+    try:
+        data = f"[{delta},{gamma},{vega},{theta},{rho},{mark_iv},{bid_iv},{ask_iv},{forward},{interest}]".encode()
+        if data.translate(None, _PLAIN) or data.translate(_TO_ZERO).find(_LONGEST) >= 0:
+            raise UnicodeError
+        _ten(data)
+    except _NOT_INTEGRAL:
+        _check_greeks(ticker, interest)
+    return OptionGreeks(
+        instrument.id,
+        delta,
+        gamma,
+        vega,
+        theta,
+        rho,
+        mark_iv,
+        bid_iv,
+        ask_iv,
+        forward,
+        interest,
+        ticker.timestamp * _MS,
+        ts_init,
+    )
+
+
+def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index: int = 0) -> TradeTick:
+    """Return a public trade; `index` is its place in the message, for errors.
+
+    The direction is the participant's: with role taker, or without a role, the aggressor's side, with role maker the
+    opposite one, and with a role the venue adds there is none.
+    """
+    text = f"[-{trade.trade_price}{instrument.price_tail},-{trade.trade_amount}{instrument.size_tail}]"
+    try:
+        price, size = _two(text)
+        if not (price + size > _LOWEST and len(text) <= _TWO_MAX):
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        price = -scaled(trade.trade_price, instrument.price_precision, f"$.params.data[{index}].trade_price")
+        size = -scaled(trade.trade_amount, instrument.size_precision, f"$.params.data[{index}].trade_amount")
+    return TradeTick(
+        instrument.id,
+        -price,
+        -size,
+        instrument.price_precision,
+        instrument.size_precision,
+        _AGGRESSOR.get((trade.liquidity_role, trade.direction), _NO_AGGRESSOR),
+        trade.trade_id,
+        trade.timestamp * _MS,
+        ts_init,
+    )
+
+
+def parse_trades(trades: list[PublicTrade], instruments: InstrumentRegistry, ts_init: int) -> list[TradeTick]:
+    """Return all trades of a message, in its order, each with its own instrument. Raises `UnknownInstrument`."""
+    return [
+        parse_trade(trade, instruments[trade.instrument_name], ts_init, index) for index, trade in enumerate(trades)
+    ]
+
+
+def parse_bar(candle: Candle, instrument: Instrument, ts_init: int, index: int = 0) -> Bar:
+    """Return a candle as a bar; `index` is its place in the array, for errors."""
+    price, size = instrument.price_tail, instrument.size_tail
+    prices = f"[-{candle.open_price}{price},-{candle.high_price}{price},-{candle.low_price}{price}"
+    text = f"{prices},-{candle.close_price}{price},-{candle.volume_contracts}{size}]"
+    try:
+        opened, high, low, close, volume = _five(text)
+        if not (opened + high + low + close + volume > _LOWEST and len(text) <= _FIVE_MAX):
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        return _bar_exactly(candle, instrument, ts_init, index)
+    return Bar(
+        instrument.id,
+        -opened,
+        -high,
+        -low,
+        -close,
+        -volume,
+        instrument.price_precision,
+        instrument.size_precision,
+        candle.timestamp_bucket * _S,
+        ts_init,
+    )
+
+
+def parse_order_report(order: PrivateOrder, ts_init: int) -> OrderStatusReport:
+    """Return an order as a report, numbers at the venue's own scale; words the venue adds are kept."""
+    filled = exact(order.filled_amount, "$.filled_amount")
+    status = _known(_ORDER_STATUS, order.order_status)
+    if status is OrderStatus.ACCEPTED and filled:
+        status = OrderStatus.PARTIALLY_FILLED
+    average = exact(order.average_price, "$.average_price")
+    trigger = order.trigger_price
+    kind = _ORDER_TYPE.get((order.order_type, order.trigger_type)) or order.order_type
+    watched = order.trigger_price_type
+    return OrderStatusReport(
+        instrument_id=f"{order.instrument_name}.{VENUE}",
+        client_order_id=order.label or None,
+        venue_order_id=order.order_id,
+        order_side=order_side(order.direction),
+        order_type=kind,
+        time_in_force=_known(_TIME_IN_FORCE, order.time_in_force),
+        order_status=status,
+        quantity=exact(order.amount, "$.amount"),
+        filled_qty=filled,
+        price=exact(order.limit_price, "$.limit_price"),
+        avg_px=average if average else None,
+        trigger_price=None if trigger is None else exact(trigger, "$.trigger_price"),
+        trigger_type=None if watched is None else _known(_TRIGGER_TYPE, watched),
+        post_only=order.time_in_force == "post_only",
+        reduce_only=order.reduce_only,
+        cancel_reason=order.trigger_reject_message or order.cancel_reason or None,
+        replaced_order_id=order.replaced_order_id,
+        ts_accepted=order.creation_timestamp * _MS,
+        ts_last=order.last_update_timestamp * _MS,
+        ts_init=ts_init,
+    )
+
+
+def parse_fill_report(trade: PrivateTrade, ts_init: int, commission_currency: str = "USDC") -> FillReport:
+    """Return one of our trades as a report, numbers at the venue's own scale."""
+    return FillReport(
+        instrument_id=f"{trade.instrument_name}.{VENUE}",
+        client_order_id=trade.label or None,
+        venue_order_id=trade.order_id,
+        trade_id=trade.trade_id,
+        order_side=order_side(trade.direction),
+        last_qty=exact(trade.trade_amount, "$.trade_amount"),
+        last_px=exact(trade.trade_price, "$.trade_price"),
+        commission=exact(trade.trade_fee, "$.trade_fee"),
+        commission_currency=commission_currency,
+        liquidity_side=liquidity_side(trade.liquidity_role),
+        ts_event=trade.timestamp * _MS,
+        ts_init=ts_init,
+    )
+
+
+def order_side(direction: str) -> OrderSide | str:
+    """Return the side of a wire direction; a word the venue adds is returned as it came."""
+    return _known(_ORDER_SIDE, direction)
+
+
+def liquidity_side(role: str | None) -> LiquiditySide | str:
+    """Return the side of a wire liquidity role; None is NO_LIQUIDITY_SIDE, a word the venue adds is kept."""
+    return LiquiditySide.NO_LIQUIDITY_SIDE if role is None else _known(_LIQUIDITY_SIDE, role)
+
+
+_E = TypeVar("_E")
+
+_ORDER_SIDE: Final = {"buy": OrderSide.BUY, "sell": OrderSide.SELL}
+_LIQUIDITY_SIDE: Final = {"maker": LiquiditySide.MAKER, "taker": LiquiditySide.TAKER}
+_TIME_IN_FORCE: Final = {
+    "gtc": TimeInForce.GTC,
+    "post_only": TimeInForce.GTC,
+    "ioc": TimeInForce.IOC,
+    "fok": TimeInForce.FOK,
+}
+_TRIGGER_TYPE: Final = {"mark": TriggerType.MARK_PRICE, "index": TriggerType.INDEX_PRICE}
+_ORDER_STATUS: Final = {
+    "open": OrderStatus.ACCEPTED,
+    "untriggered": OrderStatus.ACCEPTED,
+    "algo_active": OrderStatus.ACCEPTED,
+    "filled": OrderStatus.FILLED,
+    "rejected": OrderStatus.REJECTED,
+    "cancelled": OrderStatus.CANCELED,
+    "expired": OrderStatus.EXPIRED,
+}
+_ORDER_TYPE: Final = {
+    ("limit", None): OrderType.LIMIT,
+    ("market", None): OrderType.MARKET,
+    ("limit", "stoploss"): OrderType.STOP_LIMIT,
+    ("market", "stoploss"): OrderType.STOP_MARKET,
+    ("limit", "takeprofit"): OrderType.LIMIT_IF_TOUCHED,
+    ("market", "takeprofit"): OrderType.MARKET_IF_TOUCHED,
+}
+_NO_AGGRESSOR: Final = AggressorSide.NO_AGGRESSOR
+_AGGRESSOR: Final = {
+    (None, "buy"): AggressorSide.BUYER,
+    (None, "sell"): AggressorSide.SELLER,
+    ("taker", "buy"): AggressorSide.BUYER,
+    ("taker", "sell"): AggressorSide.SELLER,
+    ("maker", "buy"): AggressorSide.SELLER,
+    ("maker", "sell"): AggressorSide.BUYER,
+}
+
+
+def _known(words: Mapping[str, _E], word: str) -> _E | str:
+    return words.get(word, word)
+
+
+def _quote_exactly(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTick:
+    body = ticker.instrument_ticker
+    price, size = instrument.price_precision, instrument.size_precision
+    return QuoteTick(
+        instrument.id,
+        scaled(body.b, price, f"{_BODY}.b"),
+        scaled(body.a, price, f"{_BODY}.a"),
+        scaled(body.B, size, f"{_BODY}.B"),
+        scaled(body.A, size, f"{_BODY}.A"),
+        price,
+        size,
+        ticker.timestamp * _MS,
+        ts_init,
+    )
+
+
+def _bar_exactly(candle: Candle, instrument: Instrument, ts_init: int, index: int) -> Bar:
+    price, size = instrument.price_precision, instrument.size_precision
+    return Bar(
+        instrument.id,
+        scaled(candle.open_price, price, f"$[{index}].open_price"),
+        scaled(candle.high_price, price, f"$[{index}].high_price"),
+        scaled(candle.low_price, price, f"$[{index}].low_price"),
+        scaled(candle.close_price, price, f"$[{index}].close_price"),
+        scaled(candle.volume_contracts, size, f"$[{index}].volume_contracts"),
+        price,
+        size,
+        candle.timestamp_bucket * _S,
+        ts_init,
+    )
+
+
+def _check_greeks(ticker: Ticker, interest: str | None) -> None:
+    pricing = ticker.instrument_ticker.option_pricing
+    for name in ("d", "g", "v", "t", "r", "i", "bi", "ai", "f"):
+        exact(getattr(pricing, name), f"{_BODY}.option_pricing.{name}")
+    if interest is not None:
+        exact(interest, f"{_BODY}.stats.oi")

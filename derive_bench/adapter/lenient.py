@@ -1,0 +1,125 @@
+"""The exact way for payloads whose numbers are bare JSON numbers, and the only place that knows of it.
+
+Contract: `decode_payload(type, data, path)` decodes JSON into a message type of `messages`, typed and in one pass where
+every number is a string, as the venue sends them. Where that fails, a twin of the type takes the number fields
+as raw JSON, so that a bare `0.1000` becomes the text it was, never a binary float. Whatever is wrong is a `DecodeError`
+whose path starts at `path`.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import NODEFAULT, Raw, Struct
+
+from derive_bench.adapter.errors import DecodeError
+from derive_bench.adapter.messages import NumberText
+from derive_bench.adapter.numbers import exact
+
+__all__ = ["FAULTS", "decode_payload"]
+
+_T = TypeVar("_T")
+_Build = Callable[[Any, str], Any]
+
+FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""What the JSON library raises for bad input: malformed, mistyped, not UTF-8, nested too deeply."""
+
+
+def decode_payload(kind: type[_T], data: bytes | Raw, path: str = "$") -> _T:
+    """Decode JSON `data` into `kind`, a message type, a list or a mapping of them."""
+    return typing.cast(_T, _decode(kind, data, path))
+
+
+def _decode(kind: Any, data: bytes | Raw, path: str) -> Any:
+    try:
+        return _strict(kind).decode(data)
+    except msgspec.ValidationError:
+        twin, build = _twin(kind)
+    except FAULTS as error:
+        raise DecodeError.from_msgspec(error, path) from None
+    try:
+        loose = msgspec.json.decode(data, type=twin)
+    except FAULTS as error:
+        raise DecodeError.from_msgspec(error, path) from None
+    return build(loose, path)
+
+
+@functools.cache
+def _strict(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+@functools.cache
+def _twin(kind: Any) -> tuple[Any, _Build]:
+    """Return the twin of a type annotation, and the function that turns the twin's values into the type's."""
+    if kind is NumberText:
+        return Raw, _number_text
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType) and NumberText in arguments:
+        return Raw, _optional(_number_text)
+    if origin in (typing.Union, types.UnionType):
+        inner = [argument for argument in arguments if isinstance(argument, type) and issubclass(argument, Struct)]
+        if len(inner) == 1 and len(arguments) == 2:
+            twin, build = _twin(inner[0])
+            return twin | None, _optional(build)
+    if origin is list:
+        twin, build = _twin(arguments[0])
+        return list[twin], _each(build)  # type: ignore[valid-type]
+    if origin is dict:
+        twin, build = _twin(arguments[1])
+        return dict[str, twin], _each_value(build)  # type: ignore[valid-type]
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _struct_twin(kind)
+    return kind, _as_it_is
+
+
+def _struct_twin(kind: type[Struct]) -> tuple[Any, _Build]:
+    fields: list[tuple[str, Any, Any]] = []
+    builders: dict[str, _Build] = {}
+    for field in msgspec.structs.fields(kind):
+        twin, builders[field.name] = _twin(field.type)
+        default = field.default
+        if twin is Raw and default is None:
+            default = Raw(b"null")
+        fields.append((field.name, twin, msgspec.field(name=field.encode_name, default=default)))
+    fields.sort(key=lambda entry: entry[2].default is not NODEFAULT)
+    loose = msgspec.defstruct(f"Loose{kind.__name__}", fields)
+
+    def build(value: Any, path: str) -> Any:
+        return kind(**{name: make(getattr(value, name), f"{path}.{name}") for name, make in builders.items()})
+
+    return loose, build
+
+
+def _number_text(raw: Raw, path: str) -> str:
+    text = bytes(raw).decode()
+    if text.startswith('"'):
+        return msgspec.json.decode(text, type=str)
+    if text in ("null", "true", "false") or text[:1] in ("{", "["):
+        raise DecodeError("Expected a number or its text", path)
+    exact(text, path)
+    return text
+
+
+def _optional(build: _Build) -> _Build:
+    def optional(value: Any, path: str) -> Any:
+        return None if value is None or (isinstance(value, Raw) and bytes(value) == b"null") else build(value, path)
+
+    return optional
+
+
+def _each(build: _Build) -> _Build:
+    return lambda values, path: [build(value, f"{path}[{index}]") for index, value in enumerate(values)]
+
+
+def _each_value(build: _Build) -> _Build:
+    return lambda values, path: {key: build(value, f"{path}.{key}") for key, value in values.items()}
+
+
+def _as_it_is(value: Any, path: str) -> Any:
+    return value
