@@ -26,9 +26,7 @@ _HOUR_NS: Final = 3_600 * 1_000_000_000
 DOMAIN_NAME: Final = "Matching"
 DOMAIN_VERSION: Final = "1.0"
 DOMAIN_TYPE: Final = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-ACTION_TYPE: Final = (
-    "Action(uint256 subaccountId,uint256 nonce,address module,bytes data,uint256 expiry,address owner,address signer)"
-)
+ACTION_TYPE: Final = "Action(uint256 subaccountId,uint256 nonce,address module,bytes data,uint256 expiry,address owner,address signer)"
 ACTION_TYPEHASH: Final = bytes.fromhex("4d7a9f27c403ff9c0f19bce61d76d82f9aa29f8d6d4b0c5474607d9770d1af17")
 
 _MATCHING = "0xeB8d770ec18DB98Db922E9D83260A585b9F0DeAD"

@@ -6,15 +6,17 @@ the venue's limits, to be checked first. Both give the same signature for the sa
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import address_word, encode_trade, explain_trade, uint_word
 from derive_bench.adapter.signing.eip712 import DIGEST_PREFIX, action_digest, action_hash
 from derive_bench.adapter.signing.keccak import keccak256
-from derive_bench.adapter.signing.signer import Signer
+
+if TYPE_CHECKING:
+    from derive_bench.adapter.protocol import Protocol
+    from derive_bench.adapter.signing.signer import Signer
 
 __all__ = ["ActionSigner", "TradeAction", "sign_trade_action"]
 

@@ -7,13 +7,15 @@ Source: PROTOCOL.md, session login.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from derive_bench.adapter.errors import SigningError
-from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import address_word
 from derive_bench.adapter.signing.eip191 import eip191_digest
-from derive_bench.adapter.signing.signer import Signer
+
+if TYPE_CHECKING:
+    from derive_bench.adapter.protocol import Protocol
+    from derive_bench.adapter.signing.signer import Signer
 
 __all__ = ["login_params", "rest_auth_headers"]
 

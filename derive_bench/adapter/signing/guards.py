@@ -9,14 +9,17 @@ Source: PROTOCOL.md, constants (error codes 11011, 11018), by way of `Protocol`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from derive_bench.adapter.errors import SigningError
-from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import shown
-from derive_bench.adapter.signing.actions import TradeAction
 from derive_bench.adapter.signing.wei import wei_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from derive_bench.adapter.protocol import Protocol
+    from derive_bench.adapter.signing.actions import TradeAction
 
 __all__ = ["ActionGuard", "guard_action"]
 
@@ -79,8 +82,7 @@ class ActionGuard:
         if not shortest_ns <= expiry_sec * _SEC_NS - now_ns <= longest_ns:
             self._refuse_expiry(expiry_sec, now_ns, shortest_ns, longest_ns)
         if not (
-            self._nonce_low <= nonce <= self._nonce_high
-            and self._newest_ns <= now_ns - nonce * self._nonce_step_ns <= self._oldest_ns
+            self._nonce_low <= nonce <= self._nonce_high and self._newest_ns <= now_ns - nonce * self._nonce_step_ns <= self._oldest_ns
         ):
             self._refuse_nonce(nonce, now_ns)
 
@@ -120,9 +122,7 @@ class ActionGuard:
             how, limit_ns = "old", self._oldest_ns
         else:
             how, limit_ns = "ahead of the clock", -self._newest_ns
-        raise SigningError(
-            f"nonce: {nonce} is {abs(age_ns) // _SEC_NS} s {how}; {protocol.name} takes at most {limit_ns // _SEC_NS} s"
-        )
+        raise SigningError(f"nonce: {nonce} is {abs(age_ns) // _SEC_NS} s {how}; {protocol.name} takes at most {limit_ns // _SEC_NS} s")
 
     def _refuse_value(self, limit_price: int, amount: int, max_fee: int, sub_id: int, recipient_id: int) -> NoReturn:
         protocol = self._protocol
@@ -136,18 +136,10 @@ class ActionGuard:
             ("recipient_id", recipient_id, 0, self._recipient_high, f"uint{protocol.recipient_bits}"),
         ):
             if not lowest <= value <= highest:
-                raise SigningError(
-                    f"{field}: {shown(value)} is outside {protocol.name}'s {kind}, {lowest} to {highest}"
-                )
+                raise SigningError(f"{field}: {shown(value)} is outside {protocol.name}'s {kind}, {lowest} to {highest}")
         digits = protocol.max_fraction_digits
-        field, value = next(
-            (f, v)
-            for f, v in (("limit_price", limit_price), ("amount", amount), ("max_fee", max_fee))
-            if v % self._unit
-        )
-        raise SigningError(
-            f"{field}: {shown(value)} wei has more than the {digits} fractional digits {protocol.name} takes"
-        )
+        field, value = next((f, v) for f, v in (("limit_price", limit_price), ("amount", amount), ("max_fee", max_fee)) if v % self._unit)
+        raise SigningError(f"{field}: {shown(value)} wei has more than the {digits} fractional digits {protocol.name} takes")
 
 
 def _or_endless(limit: int | None) -> int:

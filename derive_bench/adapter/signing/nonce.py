@@ -14,15 +14,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from derive_bench.adapter.errors import SigningError
-from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import address_word
 from derive_bench.adapter.signing.forks import forget_in_child
 from derive_bench.adapter.signing.uncopyable import Uncopyable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from derive_bench.adapter.protocol import Protocol
 
 __all__ = ["NonceBook", "NonceSource"]
 
@@ -67,12 +70,8 @@ class NonceSource(Uncopyable):
         protocol = self._protocol
         now_ns = self._clock_ns()
         future_ns = protocol.nonce_future_ns
-        if not 0 <= seen < 10**protocol.nonce_digits_max or (
-            future_ns is not None and seen * protocol.nonce_step_ns - now_ns > future_ns
-        ):
-            raise SigningError(
-                f"nonce: {seen} cannot be a used nonce of {protocol.name}: it is ahead of what the venue takes now"
-            )
+        if not 0 <= seen < 10**protocol.nonce_digits_max or (future_ns is not None and seen * protocol.nonce_step_ns - now_ns > future_ns):
+            raise SigningError(f"nonce: {seen} cannot be a used nonce of {protocol.name}: it is ahead of what the venue takes now")
         # Most reports are of our own nonces. Drawing one is how to see where the counter stands.
         if self._draw() <= seen:
             self._renew(seen + 1)

@@ -46,7 +46,7 @@ from collections import deque
 from itertools import count
 from typing import Final
 
-from wallycore import ec_public_key_from_private_key  # type: ignore[import-untyped]
+from wallycore import ec_public_key_from_private_key
 
 from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.signing.forks import forget_in_child
@@ -160,8 +160,7 @@ class PresignPool(Uncopyable):
         """
         if n is not None and (type(n) is not int or n < 0):
             raise SigningError(f"presign pool: cannot refill {n!r} entries; give a number from 0 on, or None")
-        if self._secret is None:
-            raise SigningError("presign pool: it has no signer yet; give it to one, Signer(key, presign=pool)")
+        self._key()
         if _getpid() != self._pid:
             self._after_fork()
         wanted = self._room() if n is None else min(n, self._room())
@@ -180,8 +179,7 @@ class PresignPool(Uncopyable):
         much more, and makes about 1 / `pause_sec` entries a second. In a forked child, start it again.
         Raises `SigningError` if the pool has no signer yet.
         """
-        if self._secret is None:
-            raise SigningError("presign pool: it has no signer yet; give it to one, Signer(key, presign=pool)")
+        self._key()
         if _getpid() != self._pid:
             self._after_fork()
         with self._lock:
@@ -234,6 +232,11 @@ class PresignPool(Uncopyable):
 
     # -- what a refill does -----------------------------------------------------------------------------------------
 
+    def _key(self) -> memoryview:
+        if self._secret is None:
+            raise SigningError("presign pool: it has no signer yet; give it to one, Signer(key, presign=pool)")
+        return self._secret
+
     def _room(self) -> int:
         return self._capacity - len(self._entries)
 
@@ -251,10 +254,10 @@ class PresignPool(Uncopyable):
         return added
 
     def _make_entries(self, n: int, pause_sec: float) -> list[_Entry]:
-        assert self._secret is not None
+        secret = self._key()
         points = []
         for _ in range(n):
-            points.append(self._make_point(self._secret))
+            points.append(self._make_point(secret))
             if pause_sec:
                 time.sleep(pause_sec)
         # One inversion for all, by Montgomery's trick: an inversion costs as much as the point, a product a fiftieth.
@@ -262,7 +265,7 @@ class PresignPool(Uncopyable):
         for k, _ in points:
             before.append(before[-1] * k % _N)
         inverse = pow(before.pop(), -1, _N)
-        d = _from_bytes(self._secret, "big")
+        d = _from_bytes(secret, "big")
         entries = []
         for k, point in reversed(points):
             a = inverse * before.pop() % _N

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from wallycore import (  # type: ignore[import-untyped]
+from wallycore import (
     EC_FLAG_ECDSA,
     EC_FLAG_RECOVERABLE,
     ec_private_key_verify,
@@ -31,7 +31,7 @@ from derive_bench.adapter.signing.uncopyable import Uncopyable
 if TYPE_CHECKING:
     from derive_bench.adapter.signing.presign import PresignPool
 
-__all__ = ["Signer"]
+__all__ = ["Signer", "signature_hex"]
 
 _FLAGS: Final = EC_FLAG_ECDSA | EC_FLAG_RECOVERABLE
 _HEX_KEY: Final = re.compile("(?:0[xX])?([0-9a-fA-F]{64})", re.ASCII)
@@ -60,8 +60,7 @@ class Signer(Uncopyable):
         del key  # a traceback from here on has no frame of ours that holds it
         if secret is None:
             raise SigningError(
-                "private key: 32 bytes, or 64 hex digits with or without 0x, of a number from 1 to the group order - 1"
-                " are needed"
+                "private key: 32 bytes, or 64 hex digits with or without 0x, of a number from 1 to the group order - 1 are needed"
             )
         self._secret = secret
         self.address = _address(secret)
@@ -84,12 +83,17 @@ class Signer(Uncopyable):
             signature = ec_sig_from_bytes(self._secret, digest, _FLAGS)
         except (TypeError, ValueError):
             raise SigningError(f"digest: 32 bytes are needed, not {_described(digest)}") from None
-        header = signature[0]
-        v = "1b" if header == _HEADER_V0 else f"{header - _V_OFFSET:x}"
-        return f"0x{signature.hex()[2:]}{v}"
+        return signature_hex(signature)
 
     def __repr__(self) -> str:
         return f"Signer({self.address})"
+
+
+def signature_hex(signature: bytes | bytearray) -> str:
+    """Return libwally's 65-byte recoverable signature, ``header || r || s``, as ``0x``, r, s and v in hex."""
+    header = signature[0]
+    v = "1b" if header == _HEADER_V0 else f"{header - _V_OFFSET:x}"
+    return f"0x{signature.hex()[2:]}{v}"
 
 
 def _secret(key: str | bytes) -> memoryview | None:

@@ -10,13 +10,16 @@ Texts are legal JSON numbers (no blanks, no ``+``, no ``_``, no NaN); floats are
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from derive_bench.adapter.errors import SigningError
-from derive_bench.adapter.protocol import Protocol
 from derive_bench.adapter.signing.abi import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from derive_bench.adapter.protocol import Protocol
 
 __all__ = ["Value", "to_wei", "wei_converter", "wei_limits"]
 
