@@ -9,7 +9,7 @@ payload and writes `count` payloads of the same keys, nesting and sizes, with th
   than the tick (mark and index prices of trades) also get new digits below the tick.
 - **amounts and all other numbers** keep sign, number of digits and number of decimals where this leaves enough distinct
   values; where it does not (0.9 or 12.5 have 9 and 810 neighbours) they get a decimal more, up to the amount step, then
-  an integer digit more. A 100-level book comes out about 5 % longer than its fixed frame for this.
+  an integer digit more. Books come out 1 to 4 % longer than their fixed frame for this.
 - **ids** (uuids, hex hashes, wallets, labels, nonces, subaccounts of public trades) keep form and length. Within one
   payload a repeated id stays a repeated id.
 - **timestamps** run on by a second, or by as many as one payload spans (three candles by three candles).

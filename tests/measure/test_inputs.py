@@ -454,6 +454,7 @@ def test_cold_tickers_orders_and_candles_stay_plausible() -> None:
         assert Decimal(t["minp"]) < Decimal(t["b"]) < Decimal(t["a"]) < Decimal(t["maxp"])
         assert Decimal(pricing["bi"]) < Decimal(pricing["i"]) < Decimal(pricing["ai"])
         assert 0 < Decimal(pricing["d"]) < 1
+        assert abs(Decimal(pricing["f"]) - Decimal(t["I"])) < 20
         assert payload["timestamp"] > t["t"]
     for (order,) in cold_payloads("v3", "order_partially_filled"):
         assert 0 < Decimal(order["filled_amount"]) < Decimal(order["amount"])
@@ -527,12 +528,23 @@ def test_a_ladder_too_wide_for_its_digits_is_drawn_together() -> None:
     bids = [[f"{900 - 8 * n}", f"{n + 1}.5"] for n in range(100)]
     asks = [[f"{901 + n}", f"{n + 1}.25"] for n in range(90)]
     payload = {"asks": asks, "bids": bids, "instrument_name": "X", "publish_id": 7, "timestamp": 1790871617091}
-    instrument = {"tick_size": "0.01", "amount_step": "0.01"}
+    instrument = {"tick_size": "0.001", "amount_step": "0.01"}
     books = [json.loads(text) for text in cold.texts(payload, instrument, 1000, seed="wide")]
     for book in books[::50]:
         assert_ladder(book, instrument)
     prices = [price for book in books for price, _ in book["bids"] + book["asks"]]
     assert len(set(prices)) == len(prices) == 190_000
+    assert all(100 <= float(price) < 1000 for price in prices)
+
+
+def test_an_id_that_repeats_within_a_payload_still_does() -> None:
+    trades = [{"trade_id": f"a-{n}", "wallet": "0x" + "ab" * 20, "subaccount_id": 71} for n in range(2)]
+    texts = cold.texts(trades, {"tick_size": "0.01", "amount_step": "0.01"}, 100, seed="repeat")
+    rows = [json.loads(text) for text in texts]
+    assert all(one["wallet"] == two["wallet"] and one["trade_id"] != two["trade_id"] for one, two in rows)
+    assert all(one["subaccount_id"] == two["subaccount_id"] for one, two in rows)
+    for key in ("wallet", "subaccount_id"):
+        assert len({one[key] for one, _ in rows}) == 100
 
 
 def test_percent_signs_quotes_and_other_alphabets_survive() -> None:
