@@ -38,8 +38,10 @@ KEPT_PROFILES = ("standard", "rigorous")
 
 KEPT_PROTOCOL = "v3"
 
-_RUN_KEYS = ("protocol", "profile", "derive_bench_version", "commit", "dirty", "data_hash", "python", "cpu_model_name", "cpu_count")
-_RUN_KEYS += ("governor", "aslr", "affinity", "load_before", "hash_seed", "platform", "rows_per_process")
+_RUN_KEYS = (
+    *("protocol", "profile", "rows_per_process", "derive_bench_version", "commit", "dirty", "data_hash", "python", "hash_seed"),
+    *("platform", "cpu_model_name", "cpu_count", "governor", "aslr", "affinity", "load_before"),
+)
 
 
 class BaselineError(Exception):
@@ -229,7 +231,7 @@ def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:
         temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise BaselineError(f"{path}: cannot be written: {error.strerror}") from None

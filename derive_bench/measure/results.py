@@ -156,7 +156,7 @@ def save(benchmarks: Sequence[pyperf.Benchmark], path: Path) -> None:
     temporary = _temporary(path)
     try:
         pyperf.BenchmarkSuite(list(benchmarks)).dump(str(temporary), replace=True)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None

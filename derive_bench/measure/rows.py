@@ -20,12 +20,12 @@ The names of the namespace are local variables of the timed loop. Three kinds of
 - ``each="frames"`` (cold): ``namespace["frames"]`` is a list of at least 1,000 inputs, or a function without arguments
   that builds it; the statement sees one after the other as ``x`` and the list is cycled, across values too. ``cold=``
   registers this beside a plain row whose statement reads its one input from ``x``: the twin has the name + ``_cold``.
-- ``fresh="make_state"``: ``namespace["make_state"]()`` builds, outside the timed region and in batches of
-  :data:`FRESH_BATCH`, what the statement consumes as ``x``. The batch keeps a reference: the release of ``x`` is not
+- ``fresh="make_state"``: ``namespace["make_state"]()`` builds, outside the timed region and in small batches, what the
+  statement consumes as ``x``. The batch keeps a reference: the release of ``x`` is not
   timed unless the statement itself releases it (let ``make_state`` return ``[state]`` and the statement say
   ``x.clear()``); in the same way ``x.append(build())`` keeps a result alive that the statement made.
 
-The timed loop has no call around the statement. A plain row's loop costs some 10 ns divided by the unroll factor; the loop
+The timed loop has no call around the statement. A plain row's loop costs some 10 ns divided by the number of copies; the loop
 of an ``each`` or ``fresh`` row is timed with an empty statement beforehand, and that is subtracted.
 """
 
@@ -43,16 +43,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from derive_bench.measure.inputs import Inputs
 
-__all__ = ["COLD_CHUNK", "COLD_MINIMUM", "FRESH_BATCH", "Builder", "Row", "RowError", "Suite", "Timed"]
+__all__ = ["COLD_MINIMUM", "INNER", "Builder", "Row", "RowError", "Suite", "Timed"]
 
 COLD_MINIMUM = 1_000
 """Fewest inputs of a cold row: nothing repeats within this many."""
 
-COLD_CHUNK = 50
-"""Inputs per loop of a cold row; a list is used up to the last whole chunk."""
-
-FRESH_BATCH = 64
-"""States built ahead of each timed stretch of a ``fresh`` row."""
+INNER = (1, 10, 50)
+"""How often one loop may run the statement: copies of it (plain), inputs of a chunk (``each``), states of a batch (``fresh``)."""
 
 Builder = Callable[["Inputs"], Mapping[str, Any]]
 
@@ -111,21 +108,39 @@ class Row:
         """Whether the row exists for a protocol such as ``v3`` or ``v2-testnet``."""
         return not self.protocols or protocol_name.partition("-")[0] in self.protocols
 
-    def compile(self, namespace: Mapping[str, Any], unroll: int = 1) -> Timed:
-        """Compile the timed loop over a namespace that :attr:`build` made.
-
-        Args:
-            namespace: names the statement uses.
-            unroll: copies of the statement per loop; ``each`` and ``fresh`` rows have a fixed number of their own.
+    def namespace(self, inputs: Inputs) -> dict[str, Any]:
+        """What the statement sees, with a cold row's inputs built.
 
         Raises:
             RowError: the namespace lacks what the row names, or a cold list is too short.
         """
+        namespace = dict(self.build(inputs))
+        for key in (self.each, self.fresh):
+            if key is not None and key not in namespace:
+                raise RowError(f"row {self.name!r}: its namespace has no {key!r}")
         if self.each is not None:
-            return _compile_each(self, dict(namespace), self.each)
+            items = namespace[self.each]
+            namespace[self.each] = items = items() if callable(items) else items
+            if len(items) < COLD_MINIMUM:
+                raise RowError(f"row {self.name!r}: {self.each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
+        return namespace
+
+    def compile(self, namespace: Mapping[str, Any], inner: int) -> Timed:
+        """Compile the timed loop over what :meth:`namespace` returned.
+
+        Args:
+            inner: one of :data:`INNER`.
+
+        Raises:
+            RowError: another number, or a name that cannot be bound.
+        """
+        if inner not in INNER:
+            raise RowError(f"row {self.name!r}: a loop runs the statement {', '.join(map(str, INNER))} times, not {inner}")
+        if self.each is not None:
+            return _compile_each(self, dict(namespace), self.each, inner)
         if self.fresh is not None:
-            return _compile_fresh(self, dict(namespace), self.fresh)
-        return _compile_plain(self, dict(namespace), unroll)
+            return _compile_fresh(self, dict(namespace), self.fresh, inner)
+        return _compile_plain(self, dict(namespace), inner)
 
 
 class Suite:
@@ -244,37 +259,31 @@ def __timed(__loops, {names}):
 _Timer = Callable[[int], float]
 
 
-def _compile_plain(row: Row, namespace: dict[str, Any], unroll: int) -> Timed:
-    if unroll < 1:
-        raise RowError(f"row {row.name!r}: unroll must be at least 1, not {unroll}")
-    timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * unroll), namespace, {"__repeat": repeat})
+def _compile_plain(row: Row, namespace: dict[str, Any], inner: int) -> Timed:
+    timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * inner), namespace, {"__repeat": repeat})
     gc.freeze()
-    return Timed(timer, unroll)
+    return Timed(timer, inner)
 
 
-def _compile_each(row: Row, namespace: dict[str, Any], each: str) -> Timed:
-    items = _named(row, namespace, each)
-    if callable(items):
-        items = items()
-    usable = len(items) - len(items) % COLD_CHUNK
-    if usable < COLD_MINIMUM:
-        raise RowError(f"row {row.name!r}: {each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
+def _compile_each(row: Row, namespace: dict[str, Any], each: str, inner: int) -> Timed:
+    items = namespace[each]
+    whole = len(items) - len(items) % inner
     names = {name: value for name, value in namespace.items() if name not in ("x", each)}
-    chunks = [items[start : start + COLD_CHUNK] for start in range(0, usable, COLD_CHUNK)]
+    chunks = [items[start : start + inner] for start in range(0, whole, inner)]
     own = {"__islice": islice, "__source": cycle(chunks)}
     timer = _assemble(row, _EACH, 12, row.statement, names, own)
     empty = _assemble(row, _EACH, 12, "pass", names, own)
     gc.freeze()
-    return Timed(_less_loop(timer, empty, len(chunks)), COLD_CHUNK)
+    return Timed(_less_loop(timer, empty, len(chunks)), inner)
 
 
-def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str) -> Timed:
+def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int) -> Timed:
     names = {name: value for name, value in namespace.items() if name != "x"}
-    own = {"__repeat": repeat, "__make": _named(row, namespace, fresh), "__numbers": range(FRESH_BATCH), "__freeze": gc.freeze}
+    own = {"__repeat": repeat, "__make": namespace[fresh], "__numbers": range(inner), "__freeze": gc.freeze}
     timer = _assemble(row, _FRESH, 12, row.statement, names, own)
     empty = _assemble(row, _FRESH, 12, "pass", names, own | {"__make": object})
     gc.freeze()
-    return Timed(_less_loop(timer, empty, 20), FRESH_BATCH)
+    return Timed(_less_loop(timer, empty, 1_000 // inner), inner)
 
 
 def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> _Timer:
@@ -297,10 +306,3 @@ def _less_loop(timer: _Timer, empty: _Timer, loops: int) -> _Timer:
         return timer(loops) - loops * per_loop
 
     return timed
-
-
-def _named(row: Row, namespace: dict[str, Any], key: str) -> Any:
-    try:
-        return namespace[key]
-    except KeyError:
-        raise RowError(f"row {row.name!r}: its namespace has no {key!r}") from None

@@ -185,7 +185,7 @@ class Session:
     rounds_done: int = 0
     _tasks: dict[str, Task] = field(default_factory=dict)
 
-    def run(self, report: Callable[[Progress], None] = lambda progress: None) -> None:
+    def run(self, report: Callable[[Progress], None] = lambda _: None) -> None:
         """Measure everything, telling ``report`` before each worker.
 
         Raises:
@@ -213,7 +213,7 @@ class Session:
                 self.benchmarks[name].add_runs(benchmark)
             else:
                 self.benchmarks[name] = benchmark
-                self._tasks[name] = replace(task, unroll=benchmark.get_inner_loops(), loops=benchmark.get_loops())
+                self._tasks[name] = replace(task, inner=benchmark.get_inner_loops(), loops=benchmark.get_loops())
 
 
 def _batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

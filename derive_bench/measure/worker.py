@@ -4,7 +4,7 @@
 
 It is a pyperf worker: :class:`pyperf.Runner` times the rows and collects the metadata, and pyperf's own options apply.
 Everything it needs stands on its command line, since the environment of workers is pruned; each ``--row`` carries name,
-fingerprint, unroll factor and loops, and a row whose fingerprint differs from what the file now says is refused. A row without loops is
+fingerprint, inner number and loops, and a row whose fingerprint differs from what the file now says is refused. A row without loops is
 calibrated first, in this same process.
 
 Exit codes: 0 done, 2 refused (one line on standard error).
@@ -36,7 +36,7 @@ DISTURBED_SHARE = 0.01
 
 DISTURBED_SECONDS = 20e-6
 
-RETAKES = 4
+RETAKES = 3
 """How often one value is taken again at most; the last attempt counts, whatever it met."""
 
 
@@ -47,31 +47,33 @@ class Task:
     Attributes:
         row: the row's name.
         fingerprint: :attr:`Row.fingerprint` as the manager knows it.
-        unroll, loops: as calibrated by an earlier worker; 0 loops means: calibrate.
+        inner, loops: as calibrated by an earlier worker; an inner number of 0 means: calibrate both, or the first alone if
+            there are loops.
     """
 
     row: str
     fingerprint: str
-    unroll: int = 1
+    inner: int = 0
     loops: int = 0
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
-def choose_unroll(seconds: float) -> int:
-    """Copies of a statement that takes ``seconds``: enough to make the loop's some 10 ns negligible, few enough to stay in cache."""
+def choose_inner(seconds: float) -> int:
+    """How often one loop runs a statement that takes ``seconds``: enough to make its some 10 ns negligible, few enough to stay in cache."""
     if seconds < 1e-6:
         return 50
     return 10 if seconds < 20e-6 else 1
 
 
 def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[Timed, int]:
-    """Compile a row with a fitting unroll factor, and the loops after which one value has taken ``min_time`` seconds.
+    """Compile a row with a fitting inner number, and the loops after which one value has taken ``min_time`` seconds.
 
     For rows whose inputs are built anew the time of building counts, at a third, or a value could last for minutes.
     """
-    timed = row.compile(namespace)
+    timed = row.compile(namespace, 1)
+    timed.run(1)  # what happens the first time only, such as filling a pool
     seconds, loops = 0.0, 1
     while True:
         begin = perf_counter()
@@ -80,12 +82,10 @@ def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[
         if whole >= min_time / 5 or loops >= 2**24:
             break
         loops *= 4
-    cost = max(seconds, 1e-10) / (loops * timed.inner)
-    unroll = choose_unroll(cost)
-    if timed.inner == 1 and unroll > 1:
-        timed = row.compile(namespace, unroll)
-    per_loop = max(cost * timed.inner, whole / loops / 3)
-    return timed, max(1, round(min_time / per_loop))
+    cost = max(seconds, 1e-9) / loops
+    inner = choose_inner(cost)
+    per_loop = inner * max(cost, whole / loops / 3)
+    return row.compile(namespace, inner), max(1, round(min_time / per_loop))
 
 
 def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int], float]:
@@ -96,26 +96,27 @@ def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int
     """
 
     def timed(loops: int) -> float:
-        for attempt in range(RETAKES + 1):
+        retakes = 0
+        while True:
             wall, cpu = perf_counter(), thread_time()
             seconds = run(loops)
             cpu, wall = thread_time() - cpu, perf_counter() - wall
-            if wall - cpu <= max(DISTURBED_SECONDS, DISTURBED_SHARE * wall):
-                break
-        counts.append(attempt)
-        return seconds
+            if retakes == RETAKES or wall - cpu <= max(DISTURBED_SECONDS, DISTURBED_SHARE * wall):
+                counts.append(retakes)
+                return seconds
+            retakes += 1
 
     return timed
 
 
 def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pyperf.Benchmark:
     """Time one row with pyperf; ``runner.args`` holds everything but the loops."""
-    namespace = dict(row.build(inputs))
-    args = runner.args
-    if task.loops:
-        timed, args.loops = row.compile(namespace, task.unroll), task.loops
+    namespace = row.namespace(inputs)
+    if task.inner:
+        timed, loops = row.compile(namespace, task.inner), task.loops
     else:
-        timed, args.loops = calibrate(row, namespace, args.min_time)
+        timed, loops = calibrate(row, namespace, runner.args.min_time)
+    runner.args.loops = task.loops or loops
     counts: list[int] = []
     with contextlib.redirect_stdout(io.StringIO()):
         benchmark = runner.bench_time_func(row.name, undisturbed(timed.run, counts), inner_loops=timed.inner)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from derive_bench.measure.inputs import Inputs
-from derive_bench.measure.rows import COLD_CHUNK, FRESH_BATCH, Row, RowError, Suite
+from derive_bench.measure.rows import INNER, Row, RowError, Suite, Timed
+
+INPUTS = Inputs()
 
 
 @pytest.fixture
@@ -20,90 +22,86 @@ def define(suite: Suite, name: str, statement: str, namespace: dict[str, Any] | 
     return suite.rows[name]
 
 
-@pytest.mark.parametrize("unroll", [1, 10, 50])
-def test_plain_row_runs_loops_times_unroll(suite: Suite, unroll: int) -> None:
+def prepare(row: Row, inner: int = 1) -> Timed:
+    return row.compile(row.namespace(INPUTS), inner)
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_plain_row_runs_loops_times_inner(suite: Suite, inner: int) -> None:
     calls: list[int] = []
-    namespace = {"note": calls.append}
-    timed = define(suite, "a/b", "note(1)", namespace).compile(namespace, unroll)
-    assert timed.inner == unroll
+    timed = prepare(define(suite, "a/b", "note(1)", {"note": calls.append}), inner)
+    assert timed.inner == inner
     assert timed.run(7) > 0
-    assert len(calls) == 7 * unroll
+    assert len(calls) == 7 * inner
 
 
 def test_statement_of_several_lines_is_unrolled_whole(suite: Suite) -> None:
     calls: list[str] = []
-    namespace = {"note": calls.append}
-    row = define(
-        suite,
-        "a/b",
-        """
+    statement = """
         note("first")
-        if calls_wanted:
+        if wanted:
             note("second")
-        """,
-    )
-    row.compile(namespace | {"calls_wanted": True}, 3).run(1)
-    assert calls == ["first", "second"] * 3
+        """
+    prepare(define(suite, "a/b", statement, {"note": calls.append, "wanted": True}), 10).run(1)
+    assert calls == ["first", "second"] * 10
 
 
-def test_cold_row_sees_each_input_in_turn_and_goes_on_where_it_stopped(suite: Suite) -> None:
+@pytest.mark.parametrize(("inner", "whole"), [(1, 1_027), (10, 1_020), (50, 1_000)])
+def test_cold_row_sees_each_input_in_turn_and_goes_on_where_it_stopped(suite: Suite, inner: int, whole: int) -> None:
     seen: list[int] = []
-    namespace = {"note": seen.append, "numbers": list(range(1_020))}
-    timed = define(suite, "a/b", "note(x)", namespace, each="numbers").compile(namespace)
-    assert timed.inner == COLD_CHUNK
-    timed.run(15)
-    timed.run(10)
-    assert seen == [number % 1_000 for number in range(1_250)]  # whole chunks only: 1,000 of the 1,020
+    row = define(suite, "a/b", "note(x)", {"note": seen.append, "numbers": list(range(1_027))}, each="numbers")
+    timed = prepare(row, inner)
+    timed.run(600 // inner)
+    timed.run(700 // inner)
+    assert seen == [number % whole for number in range(1_300)]  # whole chunks only
 
 
 def test_cold_inputs_may_come_from_a_function_that_other_rows_never_call(suite: Suite) -> None:
     def frames() -> list[int]:
         raise AssertionError("built for a row that does not use them")
 
-    plain = define(suite, "a/b", "abs(x)", cold="frames")
+    plain = define(suite, "a/b", "abs(x)", {"x": 1, "frames": frames}, cold="frames")
     cold = suite.rows["a/b_cold"]
     assert (plain.each, cold.each, cold.statement) == (None, "frames", plain.statement)
-    plain.compile({"x": 1, "frames": frames}).run(1)
+    prepare(plain).run(1)
     with pytest.raises(AssertionError, match="built for"):
-        cold.compile({"x": 1, "frames": frames})
-    cold.compile({"x": 1, "frames": lambda: [1] * 1_000}).run(1)
+        prepare(cold)
 
 
 def test_cold_row_needs_a_thousand_inputs(suite: Suite) -> None:
-    row = define(suite, "a/b", "x", each="numbers")
+    row = define(suite, "a/b", "x", {"numbers": lambda: [0] * 999}, each="numbers")
     with pytest.raises(RowError, match="999 inputs; a cold row needs 1,000"):
-        row.compile({"numbers": [0] * 999})
+        prepare(row)
 
 
-def test_fresh_row_gets_a_new_state_each_time_and_outlives_none(suite: Suite) -> None:
+@pytest.mark.parametrize("inner", INNER)
+def test_fresh_row_consumes_a_new_state_each_time(suite: Suite, inner: int) -> None:
     made: list[list[int]] = []
 
     def make() -> list[int]:
         made.append([1])
         return made[-1]
 
-    timed = define(suite, "a/b", "x.pop()", fresh="make").compile({"make": make})
-    assert timed.inner == FRESH_BATCH
-    timed.run(3)
-    assert made == [[]] * (3 * FRESH_BATCH)
+    prepare(define(suite, "a/b", "x.pop()", {"make": make}, fresh="make"), inner).run(3)
+    assert made == [[]] * (3 * inner)
 
 
 @pytest.mark.parametrize(("options", "namespace"), [({"each": "inputs"}, {}), ({"fresh": "make"}, {"other": 1})])
-def test_missing_name_is_an_error(suite: Suite, options: dict[str, str], namespace: dict[str, Any]) -> None:
-    row = define(suite, "a/b", "x", **options)
+def test_missing_name_is_an_error(suite: Suite, options: dict[str, Any], namespace: dict[str, Any]) -> None:
+    row = define(suite, "a/b", "x", namespace, **options)
     with pytest.raises(RowError, match="its namespace has no"):
-        row.compile(namespace)
+        prepare(row)
 
 
 @pytest.mark.parametrize("name", ["not a name", "__clock"])
 def test_names_the_loop_cannot_bind_are_refused(suite: Suite, name: str) -> None:
     with pytest.raises(RowError, match="cannot be a name"):
-        define(suite, "a/b", "pass").compile({name: 1})
+        prepare(define(suite, "a/b", "pass", {name: 1}))
 
 
-def test_unroll_below_one_is_refused(suite: Suite) -> None:
-    with pytest.raises(RowError, match="at least 1"):
-        define(suite, "a/b", "pass").compile({}, 0)
+def test_other_inner_numbers_are_refused(suite: Suite) -> None:
+    with pytest.raises(RowError, match="1, 10, 50 times, not 2"):
+        prepare(define(suite, "a/b", "pass"), 2)
 
 
 def test_a_name_is_taken_once(suite: Suite) -> None:
