@@ -103,7 +103,10 @@ class OrderUpdated(Struct, frozen=True, gc=False):
 
 
 class OrderFilled(Struct, frozen=True, gc=False):
-    """A trade of the order. `commission` is positive when paid; a role the venue adds tomorrow stays its own text."""
+    """A trade of the order. `commission` is positive when paid; a role the venue adds tomorrow stays its own text.
+
+    The texts are legal numbers, checked when dispatch built this; the decimals are made when they are read.
+    """
 
     event_id: UUID
     client_order_id: str
@@ -113,13 +116,28 @@ class OrderFilled(Struct, frozen=True, gc=False):
     trade_id: str
     order_side: OrderSide
     order_type: OrderType
-    last_qty: Decimal
-    last_px: Decimal
-    commission: Decimal
+    last_qty_text: str
+    last_px_text: str
+    commission_text: str
     commission_currency: str
     liquidity_side: LiquiditySide | str
     ts_event: int
     ts_init: int
+
+    @property
+    def last_qty(self) -> Decimal:
+        """Amount traded, exact, at the scale the venue sent."""
+        return Decimal(self.last_qty_text)
+
+    @property
+    def last_px(self) -> Decimal:
+        """Price of the trade, likewise."""
+        return Decimal(self.last_px_text)
+
+    @property
+    def commission(self) -> Decimal:
+        """Commission in `commission_currency`, likewise."""
+        return Decimal(self.commission_text)
 
 
 Event = OrderAccepted | OrderRejected | OrderCanceled | OrderExpired | OrderUpdated | OrderFilled

@@ -19,8 +19,7 @@ The emitter may call the dispatcher.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
@@ -33,15 +32,19 @@ from derive_bench.adapter.dispatch.transitions import (
     Emission,
     Transitions,
     accept,
+    check_numbers,
     due_post_only,
     settle,
-    trade_numbers,
 )
 from derive_bench.adapter.errors import CallerError, DecodeError
 from derive_bench.adapter.events import OrderAccepted, OrderFilled, OrderRejected, new_event_id
 from derive_bench.adapter.inbound import liquidity_side, parse_fill_report, parse_order_report
 from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade, RpcError
-from derive_bench.adapter.model import FillReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from derive_bench.adapter.model import FillReport
 
 __all__ = ["UNKNOWN_OUTCOME", "VOID_STATUSES", "Dispatcher", "EmitterError", "ReplaceResult"]
 
@@ -65,9 +68,7 @@ class EmitterError(CallerError):
     """The emitter raised. `failures` holds each emission it refused and the exception, in order: keep or retry them."""
 
     def __init__(self, failures: _Failures) -> None:
-        super().__init__(
-            f"the emitter refused {len(failures)} emission(s), the first with {failures[0][1]!r}: see `failures`"
-        )
+        super().__init__(f"the emitter refused {len(failures)} emission(s), the first with {failures[0][1]!r}: see `failures`")
         self.failures = failures
 
 
@@ -101,6 +102,9 @@ class Dispatcher:
         self._rules = Transitions(self.state, self.stats)
         self._commission_currency = commission_currency
         self._void: frozenset[str | None] = void_statuses
+        self._find = self.state.find
+        self._find_leg = self.state.find_leg
+        self._seen = self.state.trade_ids.items
 
     # What the caller does with its orders
 
@@ -206,22 +210,18 @@ class Dispatcher:
         Raises `EmitterError` after the whole payload was taken, if the emitter raised.
         """
         emit = self._emit
-        find = self.state.find
         failures: _Failures | None = None
         for index, order in enumerate(orders):
             emission: Emission
-            if type(order) is PrivateOrder:
+            if isinstance(order, PrivateOrder):
                 try:
-                    tracked = find(order.label)
+                    tracked = self._find(order.label)
                     if tracked is None:
                         tracked = self._rules.find_by_leg(order)
                     if tracked is None:
                         emission = parse_order_report(order, ts_init)
                     elif (
-                        tracked.venue_order_id is None
-                        and not tracked.accepted
-                        and order.order_status in LIVE
-                        and tracked.replaces is None
+                        tracked.venue_order_id is None and not tracked.accepted and order.order_status in LIVE and tracked.replaces is None
                     ):
                         # The usual first frame, without the general way's list and calls.
                         tracked.accepted = True
@@ -249,7 +249,7 @@ class Dispatcher:
                 emission = self._counted(order)
             try:
                 emit(emission)
-            except Exception as error:  # noqa: BLE001 -- whatever the caller's emitter raises is carried to the caller
+            except Exception as error:
                 failures = [] if failures is None else failures
                 failures.append((emission, error))
         if failures is not None:
@@ -261,32 +261,30 @@ class Dispatcher:
         Raises `EmitterError` after the whole payload was taken, if the emitter raised.
         """
         emit = self._emit
-        state = self.state
-        find = state.find
-        trade_ids = state.trade_ids
-        seen = trade_ids.items
         void = self._void
         failures: _Failures | None = None
         for index, trade in enumerate(trades):
             emission: Emission
-            if type(trade) is PrivateTrade:
+            if isinstance(trade, PrivateTrade):
                 trade_id = trade.trade_id
-                if trade_id in seen:
+                if trade_id in self._seen:
                     self.stats.duplicate_trades += 1
                     continue
                 if not trade_id or trade.tx_status in void or trade.batch_status in void:
                     self._count_unfilled(trade_id)
                     continue
                 try:
-                    tracked = find(trade.label)
+                    tracked = self._find(trade.label)
                     if tracked is None:
-                        tracked = state.find_leg(trade.order_id)
+                        tracked = self._find_leg(trade.order_id)
                     if tracked is None:
                         emission = parse_fill_report(trade, ts_init, self._commission_currency)
-                        trade_ids.add(trade_id)
+                        self.state.trade_ids.add(trade_id)
                     else:
-                        amount, price, fee = trade_numbers(trade)
-                        role = trade.liquidity_role
+                        check_numbers(trade)
+                        side = _LIQUIDITY.get(trade.liquidity_role)
+                        if side is None:
+                            side = liquidity_side(trade.liquidity_role)
                         ts_event = trade.timestamp * MS
                         emission = OrderFilled(
                             new_event_id(),
@@ -297,15 +295,15 @@ class Dispatcher:
                             trade_id,
                             tracked.order_side,
                             tracked.order_type,
-                            amount,
-                            price,
-                            fee,
+                            trade.trade_amount,
+                            trade.trade_price,
+                            trade.trade_fee,
                             self._commission_currency,
-                            _LIQUIDITY.get(role) or liquidity_side(role),
+                            side,
                             ts_event,
                             ts_init,
                         )
-                        trade_ids.add(trade_id)
+                        self.state.trade_ids.add(trade_id)
                         if not tracked.accepted:
                             failures = [] if failures is None else failures
                             self._deliver((accept(tracked, trade.order_id, ts_event, ts_init),), failures)
@@ -315,7 +313,7 @@ class Dispatcher:
                 emission = self._counted(trade)
             try:
                 emit(emission)
-            except Exception as error:  # noqa: BLE001 -- as in `on_orders`
+            except Exception as error:
                 failures = [] if failures is None else failures
                 failures.append((emission, error))
         if failures is not None:
@@ -330,7 +328,7 @@ class Dispatcher:
         reports: list[FillReport] = []
         bad: list[Emission] = []
         for index, trade in enumerate(trades):
-            if type(trade) is not PrivateTrade:
+            if not isinstance(trade, PrivateTrade):
                 bad.append(self._counted(trade))
             elif trade.trade_id in trade_ids.items:
                 self.stats.duplicate_trades += 1
@@ -365,7 +363,7 @@ class Dispatcher:
         for emission in emissions:
             try:
                 self._emit(emission)
-            except Exception as error:  # noqa: BLE001 -- as in `on_orders`
+            except Exception as error:
                 failures.append((emission, error))
 
     def _hand_over(self, emissions: Iterable[Emission]) -> None:

@@ -12,14 +12,16 @@ bounded, would forget the mark of an order that is still open once enough others
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from derive_bench.adapter.errors import CallerError
 from derive_bench.adapter.messages import PrivateOrder
 from derive_bench.adapter.model import OrderSide, OrderType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "FILLED_LIMIT",
@@ -82,12 +84,13 @@ class FifoSet:
     costs ten times as much at 4,096 entries.
     """
 
-    __slots__ = ("_order", "items")
+    __slots__ = ("_limit", "_order", "items")
 
     def __init__(self, limit: int) -> None:
         if limit < 1:
             raise CallerError(f"limit: must be at least 1, not {limit}")
-        self._order: deque[str] = deque(maxlen=limit)
+        self._limit = limit
+        self._order: deque[str] = deque()
         self.items: set[str] = set()
         """For membership tests; change it through `add` only."""
 
@@ -96,12 +99,12 @@ class FifoSet:
 
     def add(self, item: str) -> None:
         """Add an item that is not in the set; the oldest falls out when it is full."""
-        order = self._order
         items = self.items
-        if len(order) == order.maxlen:
-            items.remove(order[0])
-        order.append(item)
+        order = self._order
         items.add(item)
+        order.append(item)
+        if len(items) > self._limit:
+            items.remove(order.popleft())
 
 
 class ExecutionState:
@@ -109,9 +112,7 @@ class ExecutionState:
 
     __slots__ = ("_filled", "_legs", "_orders", "find", "find_leg", "order_limit", "trade_ids")
 
-    def __init__(
-        self, *, order_limit: int = ORDER_LIMIT, filled_limit: int = FILLED_LIMIT, trade_limit: int = TRADE_LIMIT
-    ) -> None:
+    def __init__(self, *, order_limit: int = ORDER_LIMIT, filled_limit: int = FILLED_LIMIT, trade_limit: int = TRADE_LIMIT) -> None:
         if filled_limit < 1:
             raise CallerError(f"filled_limit: must be at least 1, not {filled_limit}")
         if order_limit <= filled_limit:

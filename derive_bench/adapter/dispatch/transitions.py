@@ -17,12 +17,11 @@ A frame or trade with an illegal number raises `DecodeError` and changes no stat
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 from msgspec import Struct
 
-from derive_bench.adapter.dispatch.state import ExecutionState, Replace, TrackedOrder
 from derive_bench.adapter.events import (
     Event,
     OrderAccepted,
@@ -37,7 +36,10 @@ from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade
 from derive_bench.adapter.model import FillReport, OrderStatusReport
 from derive_bench.adapter.numbers import MAX_DIGITS, exact
 
-__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "due_post_only", "settle", "trade_numbers"]
+if TYPE_CHECKING:
+    from derive_bench.adapter.dispatch.state import ExecutionState, Replace, TrackedOrder
+
+__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "check_numbers", "due_post_only", "settle"]
 
 MS: Final = 1_000_000
 LIVE: Final = frozenset({"open", "untriggered", "algo_active"})
@@ -46,8 +48,9 @@ LIVE: Final = frozenset({"open", "untriggered", "algo_active"})
 _ENDED: Final = frozenset({"cancelled", "expired", "rejected"})
 _KNOWN: Final = LIVE | _ENDED | {"filled"}
 _post_only: Final = re.compile(r"post[ _-]?only", re.IGNORECASE).search
-_NUMBER: Final = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_three_plain: Final = re.compile(f"{_NUMBER},{_NUMBER},{_NUMBER}").fullmatch
+_three_plain: Final = msgspec.json.Decoder(tuple[float, float, float]).decode
+_JOINED_MAX: Final = MAX_DIGITS + len("[-e0,-0e0,-0e0]")
+"""No single number of a text as long as this has more digits than are legal."""
 
 Emission = Event | OrderStatusReport | FillReport | BadElement
 """What an emitter is called with."""
@@ -84,9 +87,7 @@ class Transitions:
                 self._state.add_leg(tracked, order.order_id)
         return tracked
 
-    def advance(
-        self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None = None
-    ) -> list[Emission]:
+    def advance(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None = None) -> list[Emission]:
         """Bring an order up to a frame and return what that means.
 
         `answers` is the request in flight whose reply says that the frame is of the new leg, whatever it says itself.
@@ -119,9 +120,7 @@ class Transitions:
         tracked.held = None
         return self._apply(tracked, held, ts_init, [])
 
-    def _apply(
-        self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, emissions: list[Emission]
-    ) -> list[Emission]:
+    def _apply(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, emissions: list[Emission]) -> list[Emission]:
         """Apply the status of a frame of the current leg; return `emissions` with what follows them."""
         status = order.order_status
         ends = status in _ENDED
@@ -138,9 +137,7 @@ class Transitions:
             self._state.mark_filled(tracked)
         return emissions
 
-    def _move(
-        self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None
-    ) -> list[Emission]:
+    def _move(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None) -> list[Emission]:
         """Make a frame's leg the current one, which answers the given request, or the oldest one in flight."""
         updated = OrderUpdated(
             new_event_id(),
@@ -204,13 +201,23 @@ def due_post_only(reason: str) -> bool:
     return _post_only(reason) is not None
 
 
-def trade_numbers(trade: PrivateTrade) -> tuple[Decimal, Decimal, Decimal]:
-    """Return amount, price and fee, exact: one look at all three texts, and each alone where that is not enough."""
-    amount, price, fee = trade.trade_amount, trade.trade_price, trade.trade_fee
-    joined = f"{amount},{price},{fee}"
-    if len(joined) <= MAX_DIGITS and _three_plain(joined) is not None:
-        return Decimal(amount), Decimal(price), Decimal(fee)
-    return exact(amount, "$.trade_amount"), exact(price, "$.trade_price"), exact(fee, "$.trade_fee")
+def check_numbers(trade: PrivateTrade) -> None:
+    """Raise `DecodeError` unless amount, price and fee of a trade are legal numbers.
+
+    A JSON parser looks at all three texts at once. The signs and exponents put around them make it refuse white space and
+    exponents, and negative numbers too; such texts, and long ones, are looked at alone.
+    """
+    joined = f"[-{trade.trade_amount}e0,-{trade.trade_price}e0,-{trade.trade_fee}e0]"
+    if len(joined) <= _JOINED_MAX:
+        try:
+            _three_plain(joined)
+        except (msgspec.MsgspecError, UnicodeError):
+            pass
+        else:
+            return
+    exact(trade.trade_amount, "$.trade_amount")
+    exact(trade.trade_price, "$.trade_price")
+    exact(trade.trade_fee, "$.trade_fee")
 
 
 def _replaces_current(tracked: TrackedOrder, order: PrivateOrder) -> bool:
