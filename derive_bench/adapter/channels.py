@@ -145,9 +145,11 @@ def _trades(topic: str, rest: str) -> Channel | None:
     kind, _, tail = rest.partition(".")
     if kind not in INSTRUMENT_TYPES or not tail:
         return Channel(ChannelKind.TRADES, topic, instrument_name=rest) if rest else None
-    currency, _, status = tail.rpartition(".")
-    if not currency:
+    currency, dot, status = tail.rpartition(".")
+    if not dot:
         return Channel(ChannelKind.TRADES, topic, instrument_type=kind, currency=tail)
+    if not (currency and status):
+        return None
     return Channel(ChannelKind.SETTLED_TRADES, topic, instrument_type=kind, currency=currency, status=status)
 
 
@@ -159,6 +161,8 @@ def _private(topic: str, subaccount: str, rest: str) -> Channel | None:
     if not (subaccount.isascii() and subaccount.isdigit() and len(subaccount) <= 20):
         return None
     number = int(subaccount)
+    if str(number) != subaccount:
+        return None
     stream, _, status = rest.partition(".")
     if stream == "trades" and (status or rest == "trades"):
         return Channel(ChannelKind.PRIVATE_TRADES, topic, status=status or None, subaccount=number)

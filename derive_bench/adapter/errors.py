@@ -34,6 +34,9 @@ class OrderRefused(CallerError):
         self.field = field
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[OrderRefused], tuple[str, str]]:
+        return type(self), (self.field, self.reason)
+
 
 class SigningError(CallerError):
     """A key, value, expiry or nonce that cannot be signed as asked."""
@@ -47,6 +50,9 @@ class UnknownInstrument(CallerError, KeyError):
         self.name = name
 
     __str__ = Exception.__str__
+
+    def __reduce__(self) -> tuple[type[UnknownInstrument], tuple[str]]:
+        return type(self), (self.name,)
 
 
 class PeerError(DeriveBenchError):

@@ -26,6 +26,10 @@ VENUE = "DERIVE"
 
 _TOPIC_CACHE_SIZE = 16_384
 
+_MAX_PLACES = 18
+"""Places that a value can have at all: the venue scales values by 1e18 to integers."""
+_MAX_SUB_ID_DIGITS = 78
+
 
 class InstrumentKind(str, Enum):
     """`instrument_type` of the venue's records."""
@@ -70,9 +74,10 @@ def instrument_from_record(record: InstrumentRecord) -> Instrument:
     """Build an `Instrument` from a venue record. Raises `DecodeError` with the field's path where it is unusable."""
     tick = _positive(record.tick_size, "$.tick_size")
     step = _positive(record.amount_step, "$.amount_step")
-    price_precision, size_precision = _places(tick), _places(step)
+    price_precision, size_precision = _places(tick, "$.tick_size"), _places(step, "$.amount_step")
     sub_id = record.base_asset_sub_id
-    if not (sub_id.isascii() and sub_id.isdigit() and int(sub_id) < 1 << 256):
+    digits = len(sub_id) <= _MAX_SUB_ID_DIGITS and sub_id.isascii() and sub_id.isdigit()
+    if not (digits and int(sub_id) < 1 << 256):
         raise DecodeError(f"not an unsigned 256-bit integer: {sub_id[:80]!r}", "$.base_asset_sub_id")
     address = record.base_asset_address
     if len(address) != 42 or not address.startswith("0x") or not _is_hex(address[2:]):
@@ -158,9 +163,11 @@ def _positive(text: str, path: str) -> Decimal:
     return value
 
 
-def _places(multiple: Decimal) -> int:
+def _places(multiple: Decimal, path: str) -> int:
     exponent = multiple.normalize(WIDE).as_tuple().exponent
     assert isinstance(exponent, int)
+    if -exponent > _MAX_PLACES:
+        raise DecodeError(f"{-exponent} decimal places, at most {_MAX_PLACES} are taken", path)
     return max(0, -exponent)
 
 

@@ -12,19 +12,21 @@ import functools
 import types
 import typing
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from msgspec import NODEFAULT, Raw, Struct
+from msgspec import NODEFAULT, Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
-from derive_bench.adapter.messages import NumberText
 from derive_bench.adapter.numbers import exact
 
-__all__ = ["FAULTS", "decode_payload"]
+__all__ = ["FAULTS", "NumberText", "decode_payload"]
 
 _T = TypeVar("_T")
 _Build = Callable[[Any, str], Any]
+
+NumberText = Annotated[str, Meta(extra={"number": True})]
+"""A number as text: a JSON string, or a bare JSON number whose text is kept."""
 
 FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What the JSON library raises for bad input: malformed, mistyped, not UTF-8, nested too deeply."""

@@ -9,12 +9,14 @@ with the corrections of PROTOCOL.md; v2 shapes from the venue's former specs.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
+from derive_bench.adapter.lenient import FAULTS, NumberText, decode_payload
 
 __all__ = [
     "BadElement",
@@ -34,14 +36,13 @@ __all__ = [
     "TickerStats",
 ]
 
+_COUNT: Final = re.compile(r"[0-9]{1,18}").fullmatch
 _MAX_NS: Final = (1 << 64) - 1
 
 _S = TypeVar("_S")
 
 Millis = Annotated[int, Meta(ge=0, le=_MAX_NS // 1_000_000)]
 Seconds = Annotated[int, Meta(ge=0, le=_MAX_NS // 1_000_000_000)]
-NumberText = Annotated[str, Meta(extra={"number": True})]
-"""A number as text: a JSON string, or a bare JSON number whose text is kept."""
 
 
 class OrderBook(Struct, gc=False):
@@ -87,8 +88,8 @@ class _OpenInterest(Struct, gc=False):
     oi: NumberText | None = None
 
 
-_stats = msgspec.json.Decoder(TickerStats)
-_open_interest = msgspec.json.Decoder(_OpenInterest)
+_stats = msgspec.json.Decoder(TickerStats | None)
+_open_interest = msgspec.json.Decoder(_OpenInterest | None)
 _STATS_PATH: Final = "$.params.data.instrument_ticker.stats"
 
 
@@ -119,13 +120,13 @@ class TickerBody(Struct, gc=False):
         stats = self._read_stats(_open_interest)
         return None if stats is None else stats.oi
 
-    def _read_stats(self, decoder: msgspec.json.Decoder[_S]) -> _S | None:
+    def _read_stats(self, decoder: msgspec.json.Decoder[_S | None]) -> _S | None:
         if not self.stats:
             return None
         try:
             return decoder.decode(self.stats)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise DecodeError.from_msgspec(error, _STATS_PATH) from None
+        except FAULTS:
+            return decode_payload(decoder.type, self.stats, _STATS_PATH)
 
 
 class Ticker(Struct, gc=False):
@@ -401,7 +402,7 @@ def _short_stats(stats: _FullStats | None) -> Raw:
         h=stats.high,
         l=stats.low,
         oi=stats.open_interest,
-        n=int(trades) if trades is not None and trades.isascii() and trades.isdigit() else None,
+        n=int(trades) if trades is not None and _COUNT(trades) else None,
         p=stats.percent_change,
     )
     return Raw(msgspec.json.encode(short))
