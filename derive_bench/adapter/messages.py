@@ -10,13 +10,14 @@ with the corrections of PROTOCOL.md; v2 shapes from the venue's former specs.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
-from derive_bench.adapter.lenient import FAULTS, NumberText, decode_payload
+from derive_bench.adapter.lenient import FAULTS, NumberText, ShortNumberText, decode_payload
 
 __all__ = [
     "BadElement",
@@ -24,6 +25,7 @@ __all__ = [
     "Candle",
     "FullTicker",
     "InstrumentRecord",
+    "OpenInterest",
     "OptionPricing",
     "OrderBook",
     "PrivateOrder",
@@ -71,25 +73,27 @@ class TickerStats(Struct, gc=False):
 class OptionPricing(Struct, gc=False):
     """Option pricing: bid and ask IV, greeks, forward, IV and mark; the discount factor may be missing."""
 
-    ai: NumberText
-    bi: NumberText
-    d: NumberText
-    f: NumberText
-    g: NumberText
-    i: NumberText
-    m: NumberText
-    r: NumberText
-    t: NumberText
-    v: NumberText
-    df: NumberText | None = None
+    ai: ShortNumberText
+    bi: ShortNumberText
+    d: ShortNumberText
+    f: ShortNumberText
+    g: ShortNumberText
+    i: ShortNumberText
+    m: ShortNumberText
+    r: ShortNumberText
+    t: ShortNumberText
+    v: ShortNumberText
+    df: ShortNumberText | None = None
 
 
-class _OpenInterest(Struct, gc=False):
-    oi: NumberText | None = None
+class OpenInterest(Struct, gc=False):
+    """The one daily statistic that a domain type holds."""
+
+    oi: ShortNumberText | None = None
 
 
-_stats = msgspec.json.Decoder(TickerStats | None)
-_open_interest = msgspec.json.Decoder(_OpenInterest | None)
+_stats = msgspec.json.Decoder(TickerStats).decode
+_open_interest = msgspec.json.Decoder(OpenInterest).decode
 _STATS_PATH: Final = "$.params.data.instrument_ticker.stats"
 
 
@@ -112,21 +116,21 @@ class TickerBody(Struct, gc=False):
     @property
     def statistics(self) -> TickerStats | None:
         """The daily statistics, decoded when asked for, since no stream reads them. `DecodeError` when malformed."""
-        return self._read_stats(_stats)
+        return self._read_stats(TickerStats, _stats)
 
     @property
     def open_interest(self) -> str | None:
         """The open interest's text, None when there are no statistics. `DecodeError` when malformed."""
-        stats = self._read_stats(_open_interest)
+        stats = self._read_stats(OpenInterest, _open_interest)
         return None if stats is None else stats.oi
 
-    def _read_stats(self, decoder: msgspec.json.Decoder[_S | None]) -> _S | None:
+    def _read_stats(self, kind: type[_S], decode: Callable[[Raw], _S]) -> _S | None:
         if not self.stats:
             return None
         try:
-            return decoder.decode(self.stats)
+            return decode(self.stats)
         except FAULTS:
-            return decode_payload(decoder.type, self.stats, _STATS_PATH)
+            return None if bytes(self.stats) == b"null" else decode_payload(kind, self.stats, _STATS_PATH)
 
 
 class Ticker(Struct, gc=False):
