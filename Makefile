@@ -38,7 +38,7 @@ format: $(VENV)/.made ## let ruff rewrite the sources
 	$(BIN)/ruff format .
 
 wheel: $(VENV)/.made ## build dist/*.whl
-	$(BIN)/python -m build --wheel
+	$(BIN)/python -m build --wheel --no-isolation
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache run.json

@@ -26,6 +26,9 @@ __all__ = ["DATA_VARIABLE", "VERBS", "main"]
 DATA_VARIABLE = "DERIVE_BENCH_DATA"
 """Environment variable for the default of ``--data``."""
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 PROTOCOL_NAMES = ("v3", "v3-testnet", "v2", "v2-testnet")
 """``--protocol``; the names of ``derive_bench.adapter.protocol.PROTOCOLS``, which the harness does not import."""
 
@@ -63,6 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Refusal, SelectionError, RowError, DataError, TreeMissing) as error:
         print(f"derive-bench: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("derive-bench: interrupted before anything was measured", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone (``… | head``): nothing to say, and nothing to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -160,7 +166,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs) -> i
     if interrupted:
         kept = f"kept in {args.output}" if args.output and benchmarks else "nothing kept"
         print(f"derive-bench: interrupted with {len(benchmarks)} of {len(rows)} rows measured; {kept}", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     if args.output:
         print(f"\nwritten to {args.output}; read it with: python -m pyperf stats {args.output}")
     return 0

@@ -181,7 +181,7 @@ class Suite:
         control are the ``_cold`` twins of the given ones where those exist; the catalogue sees to that.
 
         Raises:
-            RowError: a name that is taken or has no group, a statement that does not compile, two kinds at once.
+            RowError: a name that is taken or has no group, a statement that does not compile, no summary, two kinds at once.
         """
         kinds = [kind for kind in (each, fresh, cold) if kind is not None]
         if len(kinds) > 1:
@@ -189,6 +189,8 @@ class Suite:
         group, slash, rest = name.partition("/")
         if not (group and slash and rest):
             raise RowError(f"row {name!r}: a name has the form group/row")
+        if not summary.strip() or "\n" in summary:
+            raise RowError(f"row {name!r}: needs a summary of one line")
         try:
             compile(textwrap.dedent(statement), f"<row {name}>", "exec")
         except SyntaxError as error:

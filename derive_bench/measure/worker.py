@@ -79,7 +79,7 @@ def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[
         begin = perf_counter()
         seconds = timed.run(loops)
         whole = perf_counter() - begin
-        if whole >= min_time / 5 or loops >= 2**24:
+        if seconds >= min_time / 5 or whole >= 3 * min_time:
             break
         loops *= 4
     cost = max(seconds, 1e-9) / loops
@@ -111,7 +111,10 @@ def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int
 
 def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pyperf.Benchmark:
     """Time one row with pyperf; ``runner.args`` holds everything but the loops."""
-    namespace = row.namespace(inputs)
+    try:
+        namespace = row.namespace(inputs)
+    except ModuleNotFoundError as error:
+        raise RowError(f"row {row.name} needs {error.name}, which is not installed") from error
     if task.inner:
         timed, loops = row.compile(namespace, task.inner), task.loops
     else:

@@ -121,6 +121,12 @@ def test_statement_must_compile(suite: Suite) -> None:
         define(suite, "a/b", "for")
 
 
+@pytest.mark.parametrize("summary", ["", " ", "two\nlines"])
+def test_a_row_has_a_summary_of_one_line(suite: Suite, summary: str) -> None:
+    with pytest.raises(RowError, match="summary of one line"):
+        suite.row("a/b", "pass", summary=summary)
+
+
 def test_a_row_is_of_one_kind(suite: Suite) -> None:
     with pytest.raises(RowError, match="one of"):
         define(suite, "a/b", "x", each="frames", fresh="make")

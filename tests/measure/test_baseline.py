@@ -1,0 +1,154 @@
+"""The baseline: what is refused, what is written between the markers, and when it is stale."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyperf
+import pytest
+
+from derive_bench.measure.baseline import BEGIN, END, WAIVERS, BaselineError, stale, update
+from derive_bench.measure.results import ResultError
+
+NAMES = ("inbound_pipeline/quotes", "control/x")
+PAGE = f"# Benchmarks\n\nProse before.\n\n{BEGIN}\nold\n{END}\n\nProse after.\n"
+RUN = {
+    "protocol": "v3",
+    "profile": "standard",
+    "dirty": "no",
+    "complete": "yes",
+    "commit": "0123456789abcdef",
+    "python": "CPython 3.12.1",
+    "lib_msgspec": "0.20.0",
+    "cpu_model_name": "A Fast One",
+    "cpu_count": 2,
+    "aslr": "Full randomization",
+    "date": "2026-11-30 12:00:00",
+    "suite": "data",
+}
+
+
+def write_run(folder: Path, seconds: float = 2e-6, changes: dict[str, str] | None = None) -> Path:
+    benchmarks = []
+    for name in NAMES:
+        own = {"control": "control/x"} if name != "control/x" else {}
+        metadata = RUN | (changes or {}) | own | {"name": name}
+        factor = 0.5 if name == "control/x" else 1.0
+        runs = [pyperf.Run([seconds * factor * scale], metadata=metadata, collect_metadata=False) for scale in (0.9, 1.0, 1.1)]
+        benchmarks.append(pyperf.Benchmark(runs))
+    path = folder / "run.json"
+    pyperf.BenchmarkSuite(benchmarks).dump(str(path), replace=True)
+    return path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "benches").mkdir()
+    (tmp_path / "BENCHMARKS.md").write_text(PAGE)
+    return tmp_path
+
+
+def page(root: Path) -> str:
+    return (root / "BENCHMARKS.md").read_text()
+
+
+def test_tables_go_between_the_markers_and_prose_stays(root: Path) -> None:
+    assert update(write_run(root), root, NAMES, ()) == []
+    text = page(root)
+    assert text.startswith(f"# Benchmarks\n\nProse before.\n\n{BEGIN}\n")
+    assert text.endswith(f"{END}\n\nProse after.\n")
+    assert "old" not in text
+    assert "| `inbound_pipeline/quotes` | 2.00 µs | 10.0% | 500 k | 2.00 | 1.64 µs | 1.22 |" in text
+    assert "measured 2026-11-30, commit `0123456789ab`, protocol v3, profile standard" in text
+    assert "A Fast One, 2 CPUs" in text
+    assert "msgspec 0.20.0" in text
+    assert "since previous" not in text
+
+
+def test_the_copy_holds_the_same_for_programs(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    document = json.loads((root / "benches" / "baseline.json").read_text())
+    assert document["schema"] == 1
+    assert document["run"]["commit"] == RUN["commit"]
+    row = document["rows"]["inbound_pipeline/quotes"]
+    assert (row["median"], row["mad"], row["control"], row["previous"]) == (2e-6, 2e-7, "control/x", None)
+    assert "hostname" not in document["run"]
+
+
+def test_second_baseline_shows_the_change_since_the_first(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    update(write_run(root, 2.5e-6, {"commit": "fedcba9876543210"}), root, NAMES, ())
+    assert "| 1.52 | +25.0% |" in page(root)
+    assert "previous baseline: 2026-11-30, commit `0123456789ab`" in page(root)
+
+
+@pytest.mark.parametrize(
+    ("waiver", "changes", "reason"),
+    [
+        ("dirty", {"dirty": "yes"}, "uncommitted changes"),
+        ("dirty", {"dirty": "unknown"}, "uncommitted changes"),
+        ("partial", {"complete": "interrupted in round 2 of 8"}, "interrupted in round 2"),
+        ("profile", {"profile": "quick"}, "its profile is quick"),
+        ("profile", {"profile": "custom"}, "its profile is custom"),
+        ("protocol", {"protocol": "v2"}, "its protocol is v2"),
+    ],
+)
+def test_refused_unless_told_otherwise_and_then_marked(root: Path, waiver: str, changes: dict[str, str], reason: str) -> None:
+    run = write_run(root, changes=changes)
+    others = [name for name in WAIVERS if name != waiver]
+    with pytest.raises(BaselineError, match=f"{reason}.*--allow {waiver} takes it"):
+        update(run, root, NAMES, others)
+    assert page(root) == PAGE
+    assert not (root / "benches" / "baseline.json").exists()
+    assert update(run, root, NAMES, [waiver]) == [waiver]
+    assert f"**taken although**: {waiver}" in page(root)
+
+
+def test_a_run_without_all_rows_is_partial(root: Path) -> None:
+    with pytest.raises(BaselineError, match="it lacks 1 rows, atom/new among them; --allow partial"):
+        update(write_run(root), root, [*NAMES, "atom/new"], ())
+
+
+def test_fresh_baseline_is_not_stale(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    assert stale(root, NAMES) == []
+
+
+def test_added_and_removed_rows_make_it_stale(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    assert stale(root, ["inbound_pipeline/quotes", "control/y"]) == ["added since: control/y", "removed or renamed since: control/x"]
+
+
+def test_a_touched_table_makes_it_stale_but_prose_does_not(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    (root / "BENCHMARKS.md").write_text(page(root).replace("Prose after", "Other prose"))
+    assert stale(root, NAMES) == []
+    (root / "BENCHMARKS.md").write_text(page(root).replace("2.00 µs", "1.00 µs"))
+    assert stale(root, NAMES) == ["the tables of BENCHMARKS.md are not those of benches/baseline.json"]
+
+
+def test_no_baseline_yet(root: Path) -> None:
+    with pytest.raises(BaselineError, match=r"baseline\.json: cannot be read: No such file.*baseline RUN\.json"):
+        stale(root, NAMES)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"schema": 99}'])
+def test_a_broken_copy_is_refused(root: Path, content: str) -> None:
+    (root / "benches" / "baseline.json").write_text(content)
+    with pytest.raises(BaselineError, match=r"baseline\.json: not"):
+        update(write_run(root), root, NAMES, ())
+    assert page(root) == PAGE
+
+
+@pytest.mark.parametrize("text", ["no markers", f"{END}\n{BEGIN}", f"{BEGIN}\n{BEGIN}\n{END}"])
+def test_a_page_without_the_markers_is_refused(root: Path, text: str) -> None:
+    (root / "BENCHMARKS.md").write_text(text)
+    with pytest.raises(BaselineError, match="needs the two lines"):
+        update(write_run(root), root, NAMES, ())
+    assert not (root / "benches" / "baseline.json").exists()
+
+
+def test_a_run_that_cannot_be_read_is_refused(root: Path) -> None:
+    with pytest.raises(ResultError):
+        update(root / "missing.json", root, NAMES, ())

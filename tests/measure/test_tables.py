@@ -1,0 +1,94 @@
+"""Tables: numbers as text, columns, ratios and shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from derive_bench.measure.results import Result, Results
+from derive_bench.measure.tables import Table, group_tables, rate_text, seconds_text, share_table
+
+
+def result(name: str, median: float, *, parts: tuple[str, ...] = (), control: str | None = None) -> Result:
+    return Result(name, "data", "", median, median / 50, values=10, processes=2, parts=parts, control=control)
+
+
+RESULTS = Results(
+    {},
+    {
+        row.name: row
+        for row in (
+            result("inbound_pipeline/quotes", 3.28e-6, parts=("decode_only/ticker", "parse_only/ticker_quote"), control="control/x"),
+            result("control/x", 1.64e-6),
+            result("inbound_pipeline/bars", 1e-6, parts=("decode_only/candles", "parse_only/bar")),
+            result("decode_only/ticker", 2e-6),
+            result("parse_only/ticker_quote", 1e-6),
+        )
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (4.154e-10, "0.42 ns"),
+        (41.54e-9, "41.5 ns"),
+        (99.96e-9, "100 ns"),
+        (999.4e-9, "999 ns"),
+        (999.6e-9, "1.00 µs"),
+        (9.996e-6, "10.0 µs"),
+        (25.64e-3, "25.6 ms"),
+        (3.0, "3.00 s"),
+        (4000.0, "4000 s"),
+    ],
+)
+def test_three_digits_and_a_unit(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text
+
+
+@pytest.mark.parametrize(("rate", "text"), [(2.5, "2.50"), (24_100, "24.1 k"), (24_100_000, "24.1 M"), (2e9, "2.00 G")])
+def test_rates(rate: float, text: str) -> None:
+    assert rate_text(rate) == text
+
+
+def test_one_table_per_group_in_order_of_appearance() -> None:
+    tables = group_tables(RESULTS)
+    assert [table.title for table in tables] == ["inbound_pipeline", "control", "decode_only", "parse_only"]
+    assert [len(table.rows) for table in tables] == [2, 1, 1, 1]
+
+
+def test_a_row_with_control_and_reference() -> None:
+    cells = dict(zip(group_tables(RESULTS)[0].headings, group_tables(RESULTS)[0].rows[0], strict=True))
+    assert cells == {
+        "row": "inbound_pipeline/quotes",
+        "median": "3.28 µs",
+        "±": "2.0%",
+        "per second": "305 k",
+        "× control": "2.00",
+        "reference*": "1.64 µs",
+        "ratio*": "2",
+    }
+
+
+def test_cells_are_empty_where_there_is_nothing_to_say() -> None:
+    assert list(group_tables(RESULTS)[1].rows[0][-3:]) == ["", "", ""]
+
+
+def test_share_of_decode_and_parse_where_both_were_measured() -> None:
+    table = share_table(RESULTS)
+    assert table is not None
+    assert table.rows == [["inbound_pipeline/quotes", "3.28 µs", "2.00 µs", "1.00 µs", "91%"]]
+
+
+def test_no_share_table_without_inbound_rows() -> None:
+    assert share_table(Results({}, {"a/b": result("a/b", 1.0)})) is None
+
+
+def test_text_is_aligned_and_markdown_is_a_table() -> None:
+    table = Table("atom", ["row", "median"], [["atom/a", "1.00 ns"], ["atom/longer", "10.0 ns"]])
+    assert table.text().splitlines() == ["atom", "  row           median", "  atom/a       1.00 ns", "  atom/longer  10.0 ns"]
+    assert table.markdown().splitlines()[2:] == [
+        "| row | median |",
+        "| --- | ---: |",
+        "| `atom/a` | 1.00 ns |",
+        "| `atom/longer` | 10.0 ns |",
+    ]

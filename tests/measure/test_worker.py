@@ -1,0 +1,135 @@
+"""The worker: calibration, retaken values, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyperf
+import pytest
+
+from derive_bench.measure import worker
+from derive_bench.measure.catalogue import load_suite
+from derive_bench.measure.rows import Suite
+from derive_bench.measure.runner import PROFILES, Launcher
+from derive_bench.measure.trees import PACKAGE_PARENT
+from derive_bench.measure.worker import RETAKES, Task, calibrate, choose_inner, undisturbed
+
+FAKE = Path(__file__).resolve().parents[1] / "fake_benches"
+
+
+def start(*tasks: Task, suite: str = "data", values: int = 2) -> subprocess.CompletedProcess[str]:
+    command = Launcher("v3", benches=FAKE).command(suite, tasks, PROFILES["quick"])
+    command += ["--values", str(values), "--min-time", "0.002"]
+    return subprocess.run(command, cwd=PACKAGE_PARENT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def task(name: str, **changes: Any) -> Task:
+    suite = "signing" if name.startswith("control/") else "data"
+    return Task(name, load_suite(suite, FAKE).rows[name].fingerprint, **changes)
+
+
+def test_one_worker_measures_several_rows_into_one_suite() -> None:
+    done = start(task("decode_only/ticker", inner=10, loops=3), task("dispatch/consumed", inner=50, loops=2))
+    assert done.returncode == 0, done.stderr
+    first, second = pyperf.BenchmarkSuite.loads(done.stdout)
+    assert (first.get_name(), first.get_inner_loops(), first.get_loops()) == ("decode_only/ticker", 10, 3)
+    assert (second.get_name(), second.get_inner_loops(), second.get_loops()) == ("dispatch/consumed", 50, 2)
+    assert first.get_nvalue() == 2
+    assert first.get_unit() == "second"
+
+
+def test_a_row_without_loops_is_calibrated() -> None:
+    done = start(task("decode_only/ticker"))
+    (benchmark,) = pyperf.BenchmarkSuite.loads(done.stdout)
+    assert benchmark.get_loops() > 1
+    assert benchmark.get_inner_loops() in (10, 50)
+
+
+@pytest.mark.parametrize("asked", [Task("decode_only/nothing", "00000000"), Task("decode_only/ticker", "00000000")])
+def test_a_row_that_is_not_the_one_expected_is_refused_in_one_line(asked: Task) -> None:
+    done = start(asked)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert f"row '{asked.row}' is not the one asked for" in done.stderr
+
+
+def test_what_a_row_prints_stays_out_of_the_result(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(
+        "from derive_bench.measure.rows import Suite\n"
+        "suite = Suite('noisy', '')\n"
+        "suite.row('a/b', 'print(1)', summary='test')(lambda inputs: print('building') or {})\n"
+    )
+    fingerprint = load_suite("noisy", tmp_path).rows["a/b"].fingerprint
+    command = Launcher("v3", benches=tmp_path).command("noisy", [Task("a/b", fingerprint, 1, 1)], PROFILES["quick"])
+    done = subprocess.run(command, cwd=PACKAGE_PARENT, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)
+    assert "building" in done.stderr
+
+
+def test_a_worker_imports_what_its_row_needs_and_no_more() -> None:
+    command = Launcher("v3", benches=FAKE).command("data", [task("decode_only/ticker", inner=1, loops=1)], PROFILES["quick"])
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *command[1:]], cwd=PACKAGE_PARENT, capture_output=True, text=True, check=True
+    )
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "derive_bench.measure.worker" in modules or "derive_bench.measure.rows" in modules
+    unwanted = ("msgspec", "orjson", "wallycore", "coincurve", "eth_account", "derive_bench.adapter", "derive_bench.cli")
+    assert modules.isdisjoint(unwanted)
+
+
+def test_inner_number_falls_with_cost() -> None:
+    assert [choose_inner(seconds) for seconds in (50e-9, 999e-9, 1e-6, 19e-6, 20e-6, 1.0)] == [50, 50, 10, 10, 1, 1]
+
+
+def test_calibration_reaches_the_time_asked_for_and_bounds_the_setup() -> None:
+    suite = Suite("data", "")
+    suite.row("a/slow", "sleep(0.0001)", summary="test")(lambda inputs: {"sleep": time.sleep})
+
+    def make() -> list[int]:
+        time.sleep(0.001)
+        return [1]
+
+    suite.row("a/setup", "x.pop()", fresh="make", summary="test")(lambda inputs: {"make": make})
+    timed, loops = calibrate(suite.rows["a/slow"], {"sleep": time.sleep}, 0.002)
+    assert timed.inner == 1
+    assert 2 <= loops <= 20
+    row = suite.rows["a/setup"]
+    timed, loops = calibrate(row, {"make": make}, 0.002)
+    assert loops * timed.inner <= 50
+
+
+def test_a_value_is_taken_again_while_the_thread_was_off_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = iter([0.5, 0.5, 0.0])
+    wall, cpu = 0.0, 0.0
+
+    def run(loops: int) -> float:
+        nonlocal wall, cpu
+        wall, cpu = wall + 1.0, cpu + 1.0 - next(lost)
+        return float(loops)
+
+    monkeypatch.setattr(worker, "perf_counter", lambda: wall)
+    monkeypatch.setattr(worker, "thread_time", lambda: cpu)
+    counts: list[int] = []
+    assert undisturbed(run, counts)(7) == 7.0
+    assert counts == [2]
+
+
+def test_retakes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(1_000))
+    monkeypatch.setattr(worker, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(worker, "thread_time", lambda: 0.0)
+    calls: list[int] = []
+    counts: list[int] = []
+
+    def run(loops: int) -> float:
+        calls.append(loops)
+        return 1.0
+
+    undisturbed(run, counts)(1)
+    assert (len(calls), counts) == (RETAKES + 1, [RETAKES])
