@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
-from itertools import compress, repeat
-from math import dist, hypot
+from itertools import compress, cycle, repeat
+from math import dist
+from operator import mul
 from typing import Any, Final, overload
 
 import msgspec
@@ -197,27 +198,26 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
             self._deltas = _make_deltas(self)
         return self._deltas
 
-    def _scaled(self, offset: int, unit: float, precision: int) -> list[int]:
-        """Return every second number from `offset` on in units of 10**-precision, rounded half-even."""
-        if self._doubles is not None:
-            products = [number * unit for number in self._doubles[offset::2]]
-            rounded = [product.__round__() for product in products]
-            if dist(products, rounded) < _SAFE_DISTANCE and hypot(*products) < _SAFE_PRODUCT:
-                return rounded
-        return [scaled(text, precision) for text in self._all_texts()[offset::2]]
-
     def _all_texts(self) -> list[str]:
         """Return the numbers as the venue wrote them."""
         if self._texts is None:
-            pairs = loads(self._message.bids) + loads(self._message.asks)
+            pairs = loads(bytes(self._message.bids)) + loads(bytes(self._message.asks))
             self._texts = [text for pair in pairs for text in pair]
         return self._texts
 
     def _prices_and_sizes(self) -> tuple[list[int], list[int]]:
+        """Return all prices and all amounts, bids first, in raw units, rounded half-even."""
         instrument = self._instrument
+        if self._doubles is not None:
+            products = list(map(mul, self._doubles, cycle((instrument.price_unit, instrument.size_unit))))
+            rounded = [product.__round__() for product in products]
+            # No number has a sign here, so that none is above the sum of all.
+            if dist(products, rounded) < _SAFE_DISTANCE and sum(products) < _SAFE_PRODUCT:
+                return rounded[0::2], rounded[1::2]
+        texts = self._all_texts()
         return (
-            self._scaled(0, instrument.price_unit, instrument.price_precision),
-            self._scaled(1, instrument.size_unit, instrument.size_precision),
+            [scaled(text, instrument.price_precision) for text in texts[0::2]],
+            [scaled(text, instrument.size_precision) for text in texts[1::2]],
         )
 
 

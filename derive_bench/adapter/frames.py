@@ -4,22 +4,21 @@ Contract: `decode` takes one text frame (`bytes`, `bytearray`, `memoryview` or `
 typed payload, a `Response`, an `ErrorResponse`, a `Notification` or a `Heartbeat`; anything else is a `DecodeError` with
 the JSON path. Any field order, white space and unknown fields are taken. Of a key that stands twice, the last counts.
 
-Frames of the documented form, with or without `jsonrpc` in front, are recognised by their first bytes, up to the start
-of the topic, and go through one typed pass for envelope and payload; that the pass was the right one for the topic is
-then checked. Every other frame, and every frame that fails there, takes the general way, which alone decides what is an
-error.
+Frames of the documented form, with or without `jsonrpc` in front, go through one typed pass for envelope and payload. One
+byte of the topic proposes the pass; afterwards it must be the one that belongs to the decoded topic. Every other frame,
+and every frame that fails there, takes the general way, which alone decides what is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import Raw, Struct
 
 from derive_bench.adapter.channels import Channel, ChannelKind, parse_channel
-from derive_bench.adapter.errors import DecodeError
+from derive_bench.adapter.errors import CallerError, DecodeError
 from derive_bench.adapter.lenient import FAULTS, decode_payload
 from derive_bench.adapter.messages import (
     BadElement,
@@ -27,6 +26,7 @@ from derive_bench.adapter.messages import (
     Candle,
     FullTicker,
     InstrumentRecord,
+    Millis,
     OrderBook,
     PrivateOrder,
     PrivateTrade,
@@ -41,6 +41,7 @@ __all__ = [
     "Frame",
     "Heartbeat",
     "Notification",
+    "RequestId",
     "Response",
     "Subscription",
     "decode",
@@ -48,6 +49,9 @@ __all__ = [
     "decode_instruments",
     "decode_result",
 ]
+
+RequestId = str | int | float | None
+"""The `id` of a request, as its reply repeats it."""
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -68,14 +72,14 @@ class Subscription(Struct, Generic[_T], gc=False):
 class Response(Struct):
     """A successful reply; `result` is its JSON, for `decode_result` or `decode_payload`."""
 
-    id: str | int | float | None
+    id: RequestId
     result: Raw
 
 
 class ErrorResponse(Struct):
     """A failed reply; `id` is None where the venue could not read the request's."""
 
-    id: str | int | float | None
+    id: RequestId
     error: RpcError
 
 
@@ -96,11 +100,12 @@ Frame = Subscription[Any] | Response | ErrorResponse | Notification | Heartbeat
 
 
 class _Typed(Struct, Generic[_T], gc=False):
+    method: Literal["subscription"]
     params: Subscription[_T]
 
 
 class _Envelope(Struct):
-    id: str | int | float | None | UnsetType = UNSET
+    id: Raw = Raw()
     method: str | None = None
     params: Raw = Raw()
     result: Raw = Raw()
@@ -113,15 +118,14 @@ class _RawSubscription(Struct):
 
 
 class _Publication(Struct):
-    timestamp: int | None = None
+    timestamp: Millis | None = None
     instrument_ticker: Raw = Raw()
 
 
 _FORM: Final = b'{"method":"subscription","params":{"channel":"'
 _FORM_JSONRPC: Final = b'{"jsonrpc":"2.0",' + _FORM[1:]
-_HEAD: Final = len(_FORM) + 12
-_HEAD_JSONRPC: Final = len(_FORM_JSONRPC) + 12
-"""Twelve bytes of a topic tell its kind, but for private topics of very long ids; the check after the pass finds those."""
+_THIRD: Final = len(_FORM) + 2
+"""Where the topic's third byte stands: `d` of orderbook, `c` of ticker_slim, `a` of trades; it tells these apart."""
 _CACHE_MAX: Final = 16_384
 _DATA: Final = "$.params.data"
 _JSON_SPACE: Final = b" \t\r\n"
@@ -132,32 +136,36 @@ _ONE_PASS: Final[dict[ChannelKind, Callable[[bytes], Any]]] = {
         (ChannelKind.ORDERBOOK, OrderBook),
         (ChannelKind.TICKER_SLIM, Ticker),
         (ChannelKind.TRADES, list[PublicTrade]),
-        (ChannelKind.SETTLED_TRADES, list[PublicTrade]),
         (ChannelKind.ORDERS, list[PrivateOrder]),
         (ChannelKind.PRIVATE_TRADES, list[PrivateTrade]),
     )
 }
 _candles: Final = msgspec.json.Decoder(list[Candle]).decode
+_ONE_PASS[ChannelKind.SETTLED_TRADES] = _ONE_PASS[ChannelKind.TRADES]
+_id: Final[Callable[[Raw], RequestId]] = msgspec.json.Decoder(RequestId).decode
 _envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _raw_subscription: Final = msgspec.json.Decoder(_RawSubscription).decode
 
 _OnePass = Callable[[bytes], Any]
-_by_head: Final[dict[bytes, _OnePass]] = {}
+_by_third: Final[list[_OnePass | None]] = [None] * 256
+_by_third[ord("d")] = _ONE_PASS[ChannelKind.ORDERBOOK]
+_by_third[ord("c")] = _ONE_PASS[ChannelKind.TICKER_SLIM]
+_by_third[ord("a")] = _ONE_PASS[ChannelKind.TRADES]
 _by_topic: Final[dict[str, _OnePass]] = {}
+_NOT_ONE_PASS: Final = (*FAULTS, LookupError, ValueError)
 
 
 def decode(frame: bytes | bytearray | memoryview | str) -> Frame:
     """Decode one frame. Raises `DecodeError` with the JSON path for whatever is not a message of the venue's."""
     if type(frame) is not bytes:
         frame = _to_bytes(frame)
-    one_pass = _by_head.get(frame[:_HEAD]) or _by_head.get(frame[:_HEAD_JSONRPC])
-    if one_pass is not None:
-        try:
-            message: Subscription[Any] = one_pass(frame).params
-        except FAULTS:
-            return _decode_any(frame)
-        if _by_topic.get(message.topic) is one_pass:
+    try:
+        one_pass = _by_third[frame[_THIRD]] or _find_pass(frame)
+        message: Subscription[Any] = one_pass(frame).params
+        if _by_topic[message.topic] is one_pass:
             return message
+    except _NOT_ONE_PASS:
+        pass
     return _decode_any(frame)
 
 
@@ -187,21 +195,22 @@ def _to_bytes(frame: object) -> bytes:
             raise DecodeError(f"a lone surrogate at character {error.start}") from None
     if isinstance(frame, (bytes, bytearray, memoryview)):
         return bytes(frame)
-    raise TypeError(f"a frame is bytes, bytearray, memoryview or str, not {type(frame).__name__}")
+    raise CallerError(f"a frame is bytes, bytearray, memoryview or str, not {type(frame).__name__}")
 
 
-def _learn(frame: bytes, topic: str, kind: ChannelKind) -> None:
-    """Remember the one pass for frames that start like this one, and for its topic."""
+def _find_pass(frame: bytes) -> _OnePass:
+    """Return the pass of a private topic's frame, or of one with `jsonrpc` in front; `LookupError` where there is none."""
+    at = len(_FORM_JSONRPC) if frame.startswith(_FORM_JSONRPC) else len(_FORM)
+    topic = frame[at : frame.index(b'"', at)]
+    return _by_topic[topic.decode("ascii")]
+
+
+def _learn(topic: str, kind: ChannelKind) -> None:
     one_pass = _ONE_PASS.get(kind)
-    if one_pass is None:
-        return
-    for form, head in ((_FORM, _HEAD), (_FORM_JSONRPC, _HEAD_JSONRPC)):
-        if frame.startswith(form):
-            if len(_by_head) >= _CACHE_MAX or len(_by_topic) >= _CACHE_MAX:
-                _by_head.clear()
-                _by_topic.clear()
-            _by_head.setdefault(frame[:head], one_pass)
-            _by_topic[topic] = one_pass
+    if one_pass is not None:
+        if len(_by_topic) >= _CACHE_MAX:
+            _by_topic.clear()
+        _by_topic[topic] = one_pass
 
 
 def _decode_any(frame: bytes) -> Frame:
@@ -213,19 +222,27 @@ def _decode_any(frame: bytes) -> Frame:
             return Heartbeat(text.decode())
         raise DecodeError.from_msgspec(error) from None
     if envelope.method == "subscription":
-        return _subscription(frame, envelope.params)
+        return _subscription(envelope.params)
     if envelope.method is not None:
         return Notification(envelope.method, envelope.params)
-    if envelope.id is UNSET:
+    if not envelope.id:
         raise DecodeError("neither a subscription, a reply nor a notification: no `method` and no `id`")
+    reply_to = _request_id(envelope.id)
     if envelope.error and bytes(envelope.error) != b"null":
-        return ErrorResponse(envelope.id, decode_payload(RpcError, envelope.error, "$.error"))
+        return ErrorResponse(reply_to, decode_payload(RpcError, envelope.error, "$.error"))
     if not envelope.result:
         raise DecodeError("a reply without `result` or `error`")
-    return Response(envelope.id, envelope.result)
+    return Response(reply_to, envelope.result)
 
 
-def _subscription(frame: bytes, params: Raw) -> Subscription[Any]:
+def _request_id(raw: Raw) -> RequestId:
+    try:
+        return _id(raw)
+    except FAULTS as error:
+        raise DecodeError.from_msgspec(error, "$.id") from None
+
+
+def _subscription(params: Raw) -> Subscription[Any]:
     if not params:
         raise DecodeError("Object missing required field `params`")
     try:
@@ -235,7 +252,7 @@ def _subscription(frame: bytes, params: Raw) -> Subscription[Any]:
     kind = parse_channel(outer.channel).kind
     read = _PAYLOADS.get(kind)
     message = Subscription(outer.channel, outer.data if read is None else read(outer.data))
-    _learn(frame, outer.channel, kind)
+    _learn(outer.channel, kind)
     return message
 
 

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from derive_bench.adapter.instruments import VENUE, Instrument, InstrumentRegistry
-from derive_bench.adapter.messages import Candle, PrivateOrder, PrivateTrade, PublicTrade, Ticker
+from derive_bench.adapter.messages import Candle, OpenInterest, OptionPricing, PrivateOrder, PrivateTrade, PublicTrade, Ticker, TickerBody
 from derive_bench.adapter.model import (
     AggressorSide,
     Bar,
@@ -64,9 +64,9 @@ _one: Final = msgspec.json.Decoder(int, strict=False).decode
 _two: Final = msgspec.json.Decoder(tuple[int, int], strict=False).decode
 _four: Final = msgspec.json.Decoder(tuple[int, int, int, int], strict=False).decode
 _five: Final = msgspec.json.Decoder(tuple[int, int, int, int, int], strict=False).decode
-_ten: Final = msgspec.json.Decoder(
-    tuple[float, float, float, float, float, float, float, float, float, float]
-).decode
+_float: Final = msgspec.json.Decoder(float).decode
+_grammar: Final = msgspec.json.Decoder(msgspec.Raw).decode
+_interest: Final = msgspec.json.Decoder(OpenInterest).decode
 _NOT_INTEGRAL: Final = (msgspec.MsgspecError, UnicodeError)
 
 # Longest joined texts of which no single number can exceed the 40 digits that are legal: 40, one digit for each of the
@@ -75,11 +75,8 @@ _TWO_MAX: Final = 40 + 1 + 9
 _FOUR_MAX: Final = 40 + 3 + 17
 _FIVE_MAX: Final = 40 + 4 + 21
 
-_float: Final = msgspec.json.Decoder(float).decode
-
-_PLAIN: Final = b"0123456789.-,[]"
-_LONGEST: Final = b"0" * 41
-_TO_ZERO: Final = bytes(ord("0") if chr(code) in "0123456789." else code for code in range(256))
+_NUMERIC: Final = b"0123456789.-"
+_TEN_NUMBERS: Final = b"[,,,,,,,,,]"
 
 
 def parse_quote(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTick:
@@ -136,7 +133,7 @@ def parse_funding_rate(ticker: Ticker, instrument: Instrument, ts_init: int) -> 
     if text is None:
         return None
     try:
-        _float(f"-{text}")
+        _float(f"-{text}e0")
         if len(text) > MAX_DIGITS:
             raise UnicodeError
     except _NOT_INTEGRAL:
@@ -152,14 +149,14 @@ def parse_option_greeks(ticker: Ticker, instrument: Instrument, ts_init: int) ->
         return None
     delta, gamma, vega, theta, rho = pricing.d, pricing.g, pricing.v, pricing.t, pricing.r
     mark_iv, bid_iv, ask_iv, forward = pricing.i, pricing.bi, pricing.ai, pricing.f
-    interest = body.open_interest
     try:
+        interest = _interest(body.stats).oi
         data = f"[{delta},{gamma},{vega},{theta},{rho},{mark_iv},{bid_iv},{ask_iv},{forward},{interest}]".encode()
-        if data.translate(None, _PLAIN) or data.translate(_TO_ZERO).find(_LONGEST) >= 0:
+        if data.translate(None, _NUMERIC) != _TEN_NUMBERS:
             raise UnicodeError
-        _ten(data)
+        _grammar(data)
     except _NOT_INTEGRAL:
-        _check_greeks(ticker, interest)
+        interest = _check_greeks(body, pricing)
     return OptionGreeks(
         instrument.id,
         delta,
@@ -373,9 +370,10 @@ def _bar_exactly(candle: Candle, instrument: Instrument, ts_init: int, index: in
     )
 
 
-def _check_greeks(ticker: Ticker, interest: str | None) -> None:
-    pricing = ticker.instrument_ticker.option_pricing
+def _check_greeks(body: TickerBody, pricing: OptionPricing) -> str | None:
     for name in ("d", "g", "v", "t", "r", "i", "bi", "ai", "f"):
         exact(getattr(pricing, name), f"{_BODY}.option_pricing.{name}")
+    interest = body.open_interest
     if interest is not None:
         exact(interest, f"{_BODY}.stats.oi")
+    return interest

@@ -18,15 +18,20 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
-from derive_bench.adapter.numbers import exact
+from derive_bench.adapter.numbers import MAX_DIGITS, exact
 
-__all__ = ["FAULTS", "NumberText", "decode_payload"]
+__all__ = ["FAULTS", "NumberText", "ShortNumberText", "decode_payload"]
 
 _T = TypeVar("_T")
 _Build = Callable[[Any, str], Any]
 
 NumberText = Annotated[str, Meta(extra={"number": True})]
 """A number as text: a JSON string, or a bare JSON number whose text is kept."""
+
+ShortNumberText = Annotated[str, Meta(max_length=MAX_DIGITS, extra={"number": True})]
+"""The same, short enough that its length needs no further check; a longer text is checked whole when it is decoded."""
+
+_NUMBER_TEXTS: Final = (NumberText, ShortNumberText)
 
 FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What the JSON library raises for bad input: malformed, mistyped, not UTF-8, nested too deeply."""
@@ -59,10 +64,10 @@ def _strict(kind: Any) -> msgspec.json.Decoder[Any]:
 @functools.cache
 def _twin(kind: Any) -> tuple[Any, _Build]:
     """Return the twin of a type annotation, and the function that turns the twin's values into the type's."""
-    if kind is NumberText:
+    if kind in _NUMBER_TEXTS:
         return Raw, _number_text
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType) and NumberText in arguments:
+    if origin in (typing.Union, types.UnionType) and any(argument in _NUMBER_TEXTS for argument in arguments):
         return Raw, _optional(_number_text)
     if origin in (typing.Union, types.UnionType):
         inner = [argument for argument in arguments if isinstance(argument, type) and issubclass(argument, Struct)]
@@ -101,7 +106,10 @@ def _struct_twin(kind: type[Struct]) -> tuple[Any, _Build]:
 def _number_text(raw: Raw, path: str) -> str:
     text = bytes(raw).decode()
     if text.startswith('"'):
-        return msgspec.json.decode(text, type=str)
+        text = msgspec.json.decode(text, type=str)
+        if len(text) > MAX_DIGITS:
+            exact(text, path)
+        return text
     if text in ("null", "true", "false") or text[:1] in ("{", "["):
         raise DecodeError("Expected a number or its text", path)
     exact(text, path)

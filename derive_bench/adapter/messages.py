@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
+from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.lenient import FAULTS, NumberText, ShortNumberText, decode_payload
 
 __all__ = [

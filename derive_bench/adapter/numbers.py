@@ -78,8 +78,9 @@ def _check_size(mantissa: str, exponent: str | None, path: str) -> None:
     digits = len(mantissa.replace(".", "").lstrip("0"))
     if digits > MAX_DIGITS:
         raise DecodeError(f"a number of {digits} significant digits, at most {MAX_DIGITS} are taken", path)
-    if exponent is not None and (len(exponent) > 8 or abs(int(exponent)) > MAX_EXPONENT):
-        raise DecodeError(f"an exponent of {exponent[:12]}, at most +-{MAX_EXPONENT} is taken", path)
+    magnitude = (exponent or "").lstrip("+-").lstrip("0")
+    if len(magnitude) > 2 or int(magnitude or "0") > MAX_EXPONENT:
+        raise DecodeError(f"an exponent of {magnitude[:12]}, at most +-{MAX_EXPONENT} is taken", path)
 
 
 def _shown(text: str) -> str:
