@@ -133,3 +133,14 @@ def test_retakes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     undisturbed(run, counts)(1)
     assert (len(calls), counts) == (RETAKES + 1, [RETAKES])
+
+
+def test_retakes_of_all_values_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(1_000))
+    monkeypatch.setattr(worker, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(worker, "thread_time", lambda: 0.0)
+    counts: list[int] = []
+    timed = undisturbed(lambda loops: 1.0, counts)
+    for _ in range(5):
+        timed(1)
+    assert counts == [3, 3, 0, 0, 0]
