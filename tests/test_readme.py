@@ -49,7 +49,8 @@ def test_commands_are_understood(page: str, capsys: pytest.CaptureFixture[str]) 
 def test_make_targets_exist(page: str) -> None:
     makefile = (PACKAGE_PARENT / "Makefile").read_text(encoding="utf-8")
     text = (PACKAGE_PARENT / page).read_text(encoding="utf-8")
-    targets = set(re.findall(r"^make ([a-z]+)", "\n".join(blocks(page, "")), flags=re.MULTILINE)) | set(re.findall(r"`make ([a-z]+)`", text))
+    commands = "\n".join(blocks(page, ""))
+    targets = {*re.findall(r"^make ([a-z]+)", commands, flags=re.MULTILINE), *re.findall(r"`make ([a-z]+)`", text)}
     assert targets
     for target in targets:
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target

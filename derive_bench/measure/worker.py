@@ -99,12 +99,13 @@ def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int
     """
 
     def timed(loops: int) -> float:
-        retakes = 0
+        retakes, most = 0, min(RETAKES, RETAKES_IN_ALL - sum(counts))
         while True:
             wall, cpu = perf_counter(), thread_time()
             seconds = run(loops)
             cpu, wall = thread_time() - cpu, perf_counter() - wall
-            if retakes == RETAKES or sum(counts) + retakes >= RETAKES_IN_ALL or wall - cpu <= max(DISTURBED_SECONDS, DISTURBED_SHARE * wall):
+            disturbed = wall - cpu > max(DISTURBED_SECONDS, DISTURBED_SHARE * wall)
+            if not disturbed or retakes == most:
                 counts.append(retakes)
                 return seconds
             retakes += 1
