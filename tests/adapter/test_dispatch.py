@@ -105,6 +105,7 @@ def test_cancelled_and_expired_accept_first_then_forget(status: str, kind: type,
         desk.orders(order("A"))
     desk.orders(order("A", status))
     assert [type(event) for event in desk.out] == [OrderAccepted, kind]
+    assert getattr(desk.out[0], "ts_event", None) == T0 * 1_000_000
     event: Any = desk.out[1]
     assert (event.client_order_id, event.strategy_id, event.ts_event) == ("O-1", "S-1", (T0 + 5) * 1_000_000)
     assert desk.orders(order("A", status), order("A")) == ["StatusReport A", "StatusReport A"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import msgspec
 import pytest
@@ -124,13 +124,13 @@ def test_trades_of_the_old_leg_after_the_replacement_are_fills(desk: Desk) -> No
 
 def test_a_chain_of_replaces(desk: Desk) -> None:
     legs = "ABCDEF"
-    for old, new in zip(legs, legs[1:], strict=False):
+    for old, new in pairwise(legs):
         replace = desk.dispatcher.on_replace_sent("O-1")
         gone, fresh = order(old, "cancelled"), order(new, replaced=old)
         assert desk.orders(gone) == []
         assert desk.orders(fresh) == [f"Updated {new}"]
         assert desk.call(desk.dispatcher.on_replace_reply, replace, replaced(gone, fresh), 7) == []
-    replay = [order(leg, status, replaced=old) for old, leg in zip(legs, legs[1:-1], strict=False) for status in ("open", "cancelled")]
+    replay = [order(leg, status, replaced=old) for old, leg in pairwise(legs[:-1]) for status in ("open", "cancelled")]
     assert desk.orders(*replay) == []
     assert desk.orders(order("F", "cancelled", replaced="E")) == ["Canceled F"]
 
@@ -189,6 +189,13 @@ def test_a_create_that_failed_with_a_frame_of_the_rejected_leg(desk: Desk, steps
     assert [short(event) for event in desk.out if not short(event).startswith("StatusReport")] == ["Canceled A"]
 
 
+@pytest.mark.parametrize("rejected_first", [False, True])
+def test_a_rejected_leg_needs_no_reply(desk: Desk, rejected_first: bool) -> None:
+    desk.dispatcher.on_replace_sent("O-1")
+    frames = [CANCELLED, order("B", "rejected", replaced="A")]
+    assert desk.orders(*(reversed(frames) if rejected_first else frames)) == ["Canceled A"]
+
+
 def test_a_rejected_order_in_the_reply_is_a_create_that_failed(desk: Desk) -> None:
     replace = desk.dispatcher.on_replace_sent("O-1")
     result = ReplaceResult(CANCELLED, order("B", "rejected", replaced="A"))
@@ -206,7 +213,6 @@ def test_a_cancel_that_failed_leaves_the_old_order_alive(desk: Desk) -> None:
 def test_what_ended_the_order_before_the_error_is_told_then(desk: Desk, status: str) -> None:
     replace = desk.dispatcher.on_replace_sent("O-1")
     assert desk.orders(order("A", status), order("A", status)) == []
-    assert desk.dispatcher.stats.held_frames == 2
     kind = {"cancelled": "Canceled", "expired": "Expired", "rejected": "Rejected"}[status]
     assert desk.call(desk.dispatcher.on_replace_error, replace, FAILED, 7) == [f"{kind} A"]
     assert desk.call(desk.dispatcher.on_replace_error, replace, FAILED, 7) == []
@@ -218,6 +224,12 @@ def test_an_order_filled_while_the_replace_was_in_flight(desk: Desk) -> None:
     assert desk.call(desk.dispatcher.on_replace_error, replace, RpcError(11004, "Already filled"), 7) == []
     assert desk.call(desk.dispatcher.on_replace_reply, replace, replaced(CANCELLED, UPDATED, trade("T2")), 7) == ["Filled T2"]
     assert desk.trades(trade("T")) == ["Filled T"]
+
+
+def test_a_filled_frame_outweighs_one_that_is_held_back(desk: Desk) -> None:
+    replace = desk.dispatcher.on_replace_sent("O-1")
+    assert desk.orders(CANCELLED, order("A", "filled")) == []
+    assert desk.call(desk.dispatcher.on_replace_error, replace, FAILED, 7) == []
 
 
 def test_a_lost_reply_is_settled_by_the_new_leg(desk: Desk) -> None:
@@ -249,6 +261,13 @@ def test_two_replaces_of_which_the_second_wins(desk: Desk) -> None:
     assert desk.orders(UPDATED, order("B", "cancelled")) == ["Updated B"]
     assert desk.call(desk.dispatcher.on_replace_error, first, FAILED, 7) == []
     assert desk.call(desk.dispatcher.on_replace_reply, second, replaced(CANCELLED, UPDATED), 7) == ["Canceled B"]
+
+
+def test_two_replaces_of_which_the_second_is_answered_first(desk: Desk) -> None:
+    first, second = desk.dispatcher.on_replace_sent("O-1"), desk.dispatcher.on_replace_sent("O-1")
+    assert desk.call(desk.dispatcher.on_replace_reply, second, replaced(CANCELLED, UPDATED), 7) == ["Updated B"]
+    assert desk.orders(order("B", "cancelled")) == []
+    assert desk.call(desk.dispatcher.on_replace_error, first, FAILED, 7) == ["Canceled B"]
 
 
 def test_two_replaces_in_flight_answered_by_replies_only(desk: Desk) -> None:
@@ -292,6 +311,15 @@ def test_a_replace_before_the_first_frame_with_the_reply_or_a_trade_first() -> N
     assert desk.orders(order("A"), CANCELLED) == []
 
 
+def test_a_replace_before_the_first_frame_that_came_to_nothing() -> None:
+    desk = Desk()
+    replace = desk.dispatcher.on_replace_sent("O-1")
+    assert desk.trades(trade("T")) == ["Accepted A", "Filled T"]
+    assert desk.call(desk.dispatcher.on_submit_error, "O-1", RpcError(11000, "too late to be true"), 7) == []
+    assert desk.call(desk.dispatcher.on_replace_error, replace, FAILED, 7) == []
+    assert desk.orders(order("A"), order("A", "cancelled")) == ["Canceled A"]
+
+
 def test_a_create_that_failed_before_the_first_frame() -> None:
     desk = Desk()
     replace = desk.dispatcher.on_replace_sent("O-1")
@@ -313,6 +341,7 @@ def test_a_bad_number_in_the_new_leg_changes_nothing(desk: Desk) -> None:
     bad = order("B", replaced="A", limit_price="NaN")
     assert desk.orders(CANCELLED, bad) == ["BadElement"]
     assert desk.call(desk.dispatcher.on_replace_reply, replace, replaced(CANCELLED, bad), 7) == ["BadElement"]
+    assert desk.orders(CANCELLED) == []
     assert desk.orders(UPDATED) == ["Updated B"]
 
 
@@ -337,7 +366,7 @@ def test_an_emitter_that_raises_in_a_reply_still_gets_the_trades() -> None:
 
 def test_what_an_order_is_found_under_is_bounded(desk: Desk) -> None:
     legs = ["A", *(f"L{number}" for number in range(100))]
-    for old, new in zip(legs, legs[1:], strict=False):
+    for old, new in pairwise(legs):
         desk.dispatcher.on_replace_sent("O-1", f"label of {new}")
         desk.orders(order(new, "open", f"label of {new}", old))
     sizes = desk.dispatcher.state.sizes()
@@ -353,7 +382,21 @@ def test_what_an_order_is_found_under_is_bounded(desk: Desk) -> None:
 
 def test_a_label_used_again_is_kept(desk: Desk) -> None:
     legs = ["A", *(f"L{number}" for number in range(100))]
-    for old, new in zip(legs, legs[1:], strict=False):
+    for old, new in pairwise(legs):
         desk.dispatcher.on_replace_sent("O-1", "same")
         desk.orders(order(new, "open", "same", old))
     assert desk.trades(trade("T1", "L100", "same")) == ["Filled T1"]
+
+
+def test_the_client_order_id_is_always_found(desk: Desk) -> None:
+    desk.dispatcher.on_replace_sent("O-1", "O-1")
+    for number in range(100):
+        desk.dispatcher.on_replace_sent("O-1", f"label {number}")
+    assert desk.trades(trade("T")) == ["Filled T"]
+
+
+def test_a_client_order_id_that_equals_a_venue_id_is_an_order_of_its_own(desk: Desk) -> None:
+    desk.dispatcher.register("A", IDENTITY)
+    desk.dispatcher.on_replace_sent("O-1")
+    desk.dispatcher.forget("O-1")
+    assert desk.orders(order("X", label="A")) == ["Accepted X"]

@@ -165,7 +165,7 @@ class Dispatcher:
         """Take the result of a replace, before or after the frames of either leg."""
         tracked = self.state.find(replace.client_order_id)
         emissions: list[Emission] = []
-        if tracked is not None and not tracked.filled:
+        if tracked is not None:
             order = result.order
             created = order is not None and order.order_status != "rejected"
             frame = order if order is not None and created else tracked.held or result.cancelled_order

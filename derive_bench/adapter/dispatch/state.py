@@ -127,10 +127,6 @@ class ExecutionState:
         self.find_leg: Callable[[str | None], TrackedOrder | None] = self._legs.get
         """The order that has, or had, a leg of this venue id; known for orders that were replaced."""
 
-    def __len__(self) -> int:
-        """The number of labels under which orders are found."""
-        return len(self._orders)
-
     def sizes(self) -> dict[str, int]:
         """Return the number of entries of each container, for those who watch memory."""
         return {

@@ -64,7 +64,6 @@ class DispatchStats(Struct, gc=False):
     pending_trades: int = 0
     void_trades: int = 0
     superseded_frames: int = 0
-    held_frames: int = 0
     dropped_identities: int = 0
 
 
@@ -113,9 +112,9 @@ class Transitions:
         return self._apply(tracked, order, ts_init, emissions) if report is None else [*emissions, report]
 
     def release(self, tracked: TrackedOrder, ts_init: int) -> list[Emission]:
-        """Let the frame that was held back through, unless a further replace is in flight."""
+        """Let the frame that was held back through; it is held again if a further replace is in flight."""
         held = tracked.held
-        if held is None or tracked.replaces:
+        if held is None:
             return []
         tracked.held = None
         return self._apply(tracked, held, ts_init, [])
@@ -126,7 +125,6 @@ class Transitions:
         ends = status in _ENDED
         if ends and tracked.replaces:
             tracked.held = order
-            self._stats.held_frames += 1
             return emissions
         if not tracked.accepted and status != "rejected":
             emissions.append(accept(tracked, order.order_id, order.creation_timestamp * MS, ts_init))
