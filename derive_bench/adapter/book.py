@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from enum import Enum
+from enum import StrEnum
 from itertools import compress, cycle, repeat
 from math import dist
 from operator import mul
-from typing import Any, Final, overload
+from typing import Any, Final, NamedTuple, overload
 
 import msgspec
-from orjson import JSONDecodeError, loads
 from msgspec import Raw, Struct
+from orjson import JSONDecodeError, loads
 
 from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.instruments import Instrument
@@ -55,7 +55,7 @@ F_SNAPSHOT: Final = 32
 DEPTH10: Final = 10
 
 
-class BookAction(str, Enum):
+class BookAction(StrEnum):
     """What a delta does to a book."""
 
     CLEAR = "CLEAR"
@@ -273,17 +273,19 @@ def parse_order_book_deltas(message: OrderBook, instrument: Instrument, ts_init:
     """
     json = b",".join((message.bids, message.asks))
     skeleton = json.translate(None, _DIGITS)
-    counts = _skeletons.get(skeleton) or _learn(skeleton)
-    if counts is not None:
-        n_bids, n_numbers = counts
+    layout = _layouts.get(skeleton) or _learn(skeleton)
+    if layout is not None:
+        n_bids, n_numbers, opening, closing = layout
         # No number is longer than what the digits leave when each other number has one.
-        short = len(json) - len(skeleton) - n_numbers < MAX_DIGITS
+        short = len(json) - len(skeleton) - n_numbers < MAX_DIGITS - 1
         if short or json.translate(_TO_ZERO).find(_TOO_LONG) < 0:
             try:
-                doubles = loads(b"[" + json.translate(None, _MARKUP) + b"]")
+                doubles = loads(opening + json.translate(None, _MARKUP) + closing)
             except JSONDecodeError:
                 return _parse_exactly(message, instrument, ts_init)
             if len(doubles) == n_numbers:
+                if n_numbers & 1:
+                    del doubles[-1 if n_bids else 0]
                 return OrderBookDeltas(message, instrument, ts_init, n_bids, doubles)
     return _parse_exactly(message, instrument, ts_init)
 
@@ -302,7 +304,10 @@ _TOO_LONG: Final = b"0" * (MAX_DIGITS + 1)
 _DIGITS: Final = b"0123456789."
 _MARKUP: Final = b'[]"'
 _TO_ZERO: Final = bytes(ord("0") if chr(code) in "0123456789." else code for code in range(256))
-_SKELETONS_MAX: Final = 4_096
+_LEVEL: Final = b'["",""]'
+_LAYOUTS_MAX: Final = 4_096
+_SKELETON_MAX: Final = 4_096
+"""The longest skeleton kept, of some 500 levels; the venue's deepest book has 200."""
 
 _EMPTY_PLACE: Final = BookLevel(0, 0, 0)
 _LAST: Final = F_SNAPSHOT | F_LAST
@@ -311,22 +316,42 @@ _ADD: Final = BookAction.ADD
 _NO_SIDE: Final = OrderSide.NO_ORDER_SIDE
 _BUY: Final = OrderSide.BUY
 _SELL: Final = OrderSide.SELL
-_skeletons: Final[dict[bytes, tuple[int, int]]] = {}
+_layouts: Final[dict[bytes, _Layout]] = {}
 _pairs: Final = msgspec.json.Decoder(list[tuple[Raw, Raw]]).decode
 
 
-def _learn(skeleton: bytes) -> tuple[int, int] | None:
-    """Return the number of bids and of numbers of a book whose JSON, without digits and points, is `skeleton`."""
-    bids, _, asks = skeleton.partition(b"]],[[")
-    level, n_bids = b'["",""]', bids.count(b"],[") + 1
-    n_asks = asks.count(b"],[") + 1
-    expected = b"[%b],[%b]" % (b",".join([level] * n_bids), b",".join([level] * n_asks))
-    if skeleton != expected:
+class _Layout(NamedTuple):
+    """How many numbers a book's JSON has when markup is taken out, and what makes an array of what remains.
+
+    An empty side leaves a comma without a number on one of its sides: there a zero completes the array, and makes the
+    count odd.
+    """
+
+    n_bids: int
+    n_numbers: int
+    opening: bytes = b"["
+    closing: bytes = b"]"
+
+
+def _learn(skeleton: bytes) -> _Layout | None:
+    """Return the layout of a book whose JSON, without digits and points, is `skeleton`; None for one not as documented."""
+    if len(skeleton) > _SKELETON_MAX:
         return None
-    if len(_skeletons) >= _SKELETONS_MAX:
-        _skeletons.clear()
-    _skeletons[skeleton] = counts = (n_bids, 2 * (n_bids + n_asks))
-    return counts
+    n_levels = skeleton.count(_LEVEL)
+    n_bids = skeleton.partition(b"],[[")[0].count(_LEVEL) if b"],[[" in skeleton else n_levels
+    n_asks = n_levels - n_bids
+    if n_levels == 0 or skeleton != b"[%b],[%b]" % (b",".join([_LEVEL] * n_bids), b",".join([_LEVEL] * n_asks)):
+        return None
+    if n_bids == 0:
+        layout = _Layout(0, 2 * n_levels + 1, opening=b"[0")
+    elif n_asks == 0:
+        layout = _Layout(n_bids, 2 * n_levels + 1, closing=b"0]")
+    else:
+        layout = _Layout(n_bids, 2 * n_levels)
+    if len(_layouts) >= _LAYOUTS_MAX:
+        _layouts.clear()
+    _layouts[skeleton] = layout
+    return layout
 
 
 def _parse_exactly(message: OrderBook, instrument: Instrument, ts_init: int) -> OrderBookDeltas:
@@ -340,9 +365,7 @@ def _side_texts(side: Raw, path: str) -> list[str]:
         pairs = _pairs(side)
     except FAULTS as error:
         raise DecodeError.from_msgspec(error, path) from None
-    return [
-        _text(raw, f"{path}[{level}][{place}]") for level, pair in enumerate(pairs) for place, raw in enumerate(pair)
-    ]
+    return [_text(raw, f"{path}[{level}][{place}]") for level, pair in enumerate(pairs) for place, raw in enumerate(pair)]
 
 
 def _text(raw: Raw, path: str) -> str:

@@ -8,7 +8,7 @@ the venue's channels, v2 and v3.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -23,7 +23,7 @@ INSTRUMENT_TYPES: Final = frozenset({"perp", "option", "erc20"})
 _CACHE_SIZE: Final = 16_384
 
 
-class ChannelKind(str, Enum):
+class ChannelKind(StrEnum):
     """What a topic carries."""
 
     ORDERBOOK = "orderbook"
@@ -92,18 +92,14 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 _FORMS: Final[dict[ChannelKind, tuple[_Form, ...]]] = {
-    ChannelKind.ORDERBOOK: (
-        _Form("orderbook.{instrument_name}.{group}.{depth}", ("instrument_name", "group", "depth")),
-    ),
+    ChannelKind.ORDERBOOK: (_Form("orderbook.{instrument_name}.{group}.{depth}", ("instrument_name", "group", "depth")),),
     ChannelKind.TICKER_SLIM: (_Form("ticker_slim.{instrument_name}.{interval}", ("instrument_name", "interval")),),
     ChannelKind.TICKER: (_Form("ticker.{instrument_name}.{interval}", ("instrument_name", "interval")),),
     ChannelKind.TRADES: (
         _Form("trades.{instrument_name}", ("instrument_name",)),
         _Form("trades.{instrument_type}.{currency}", ("instrument_type", "currency")),
     ),
-    ChannelKind.SETTLED_TRADES: (
-        _Form("trades.{instrument_type}.{currency}.{status}", ("instrument_type", "currency", "status")),
-    ),
+    ChannelKind.SETTLED_TRADES: (_Form("trades.{instrument_type}.{currency}.{status}", ("instrument_type", "currency", "status")),),
     ChannelKind.SPOT_FEED: (_Form("spot_feed.{currency}", ("currency",)),),
     ChannelKind.ORDERS: (_Form("{subaccount}.orders", ("subaccount",)),),
     ChannelKind.PRIVATE_TRADES: (

@@ -203,9 +203,7 @@ def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index:
 
 def parse_trades(trades: list[PublicTrade], instruments: InstrumentRegistry, ts_init: int) -> list[TradeTick]:
     """Return all trades of a message, in its order, each with its own instrument. Raises `UnknownInstrument`."""
-    return [
-        parse_trade(trade, instruments[trade.instrument_name], ts_init, index) for index, trade in enumerate(trades)
-    ]
+    return [parse_trade(trade, instruments[trade.instrument_name], ts_init, index) for index, trade in enumerate(trades)]
 
 
 def parse_bar(candle: Candle, instrument: Instrument, ts_init: int, index: int = 0) -> Bar:
@@ -254,7 +252,7 @@ def parse_order_report(order: PrivateOrder, ts_init: int) -> OrderStatusReport:
         quantity=exact(order.amount, "$.amount"),
         filled_qty=filled,
         price=exact(order.limit_price, "$.limit_price"),
-        avg_px=average if average else None,
+        avg_px=average or None,
         trigger_price=None if trigger is None else exact(trigger, "$.trigger_price"),
         trigger_type=None if watched is None else _known(_TRIGGER_TYPE, watched),
         post_only=order.time_in_force == "post_only",

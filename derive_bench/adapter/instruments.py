@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ _MAX_PLACES = 18
 _MAX_SUB_ID_DIGITS = 78
 
 
-class InstrumentKind(str, Enum):
+class InstrumentKind(StrEnum):
     """`instrument_type` of the venue's records."""
 
     PERP = "perp"

@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from derive_bench.adapter.errors import DecodeError
-from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.lenient import FAULTS, NumberText, ShortNumberText, decode_payload
 
 __all__ = [

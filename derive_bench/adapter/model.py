@@ -9,7 +9,7 @@ are exact decimals when read. Reports hold exact decimals at the scale the venue
 from __future__ import annotations
 
 from decimal import Decimal
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class AggressorSide(str, Enum):
+class AggressorSide(StrEnum):
     """Who crossed the spread; NO_AGGRESSOR where the message does not tell."""
 
     NO_AGGRESSOR = "NO_AGGRESSOR"
@@ -44,7 +44,7 @@ class AggressorSide(str, Enum):
     SELLER = "SELLER"
 
 
-class OrderSide(str, Enum):
+class OrderSide(StrEnum):
     """Side of an order or of a book level; NO_ORDER_SIDE for a book's CLEAR and for a word the venue adds."""
 
     NO_ORDER_SIDE = "NO_ORDER_SIDE"
@@ -52,7 +52,7 @@ class OrderSide(str, Enum):
     SELL = "SELL"
 
 
-class LiquiditySide(str, Enum):
+class LiquiditySide(StrEnum):
     """Whether a fill made or took liquidity."""
 
     NO_LIQUIDITY_SIDE = "NO_LIQUIDITY_SIDE"
@@ -60,7 +60,7 @@ class LiquiditySide(str, Enum):
     TAKER = "TAKER"
 
 
-class OrderType(str, Enum):
+class OrderType(StrEnum):
     """Order types; a stop or take-profit carries a trigger price."""
 
     LIMIT = "LIMIT"
@@ -71,7 +71,7 @@ class OrderType(str, Enum):
     MARKET_IF_TOUCHED = "MARKET_IF_TOUCHED"
 
 
-class TimeInForce(str, Enum):
+class TimeInForce(StrEnum):
     """Time in force; the venue's `post_only` is GTC with `post_only` set."""
 
     GTC = "GTC"
@@ -79,14 +79,14 @@ class TimeInForce(str, Enum):
     FOK = "FOK"
 
 
-class TriggerType(str, Enum):
+class TriggerType(StrEnum):
     """The price a trigger order watches."""
 
     MARK_PRICE = "MARK_PRICE"
     INDEX_PRICE = "INDEX_PRICE"
 
 
-class OrderStatus(str, Enum):
+class OrderStatus(StrEnum):
     """State of an order as the venue reports it."""
 
     ACCEPTED = "ACCEPTED"
