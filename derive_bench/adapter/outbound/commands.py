@@ -74,9 +74,7 @@ class OrderTerms(Struct, frozen=True, kw_only=True, cache_hash=True, gc=False):
         if order_type is None:
             raise OrderRefused("order_type", f"{self.order_type!r}: LIMIT or MARKET; for stops see TriggerOrder")
         if time is None:
-            raise OrderRefused(
-                "time_in_force", f"{self.time_in_force!r} is not GTC, IOC or FOK; every order ends at its expiry_sec"
-            )
+            raise OrderRefused("time_in_force", f"{self.time_in_force!r} is not GTC, IOC or FOK; every order ends at its expiry_sec")
         for field in ("post_only", "reject_post_only", "reduce_only", "mmp"):
             value = getattr(self, field)
             if not isinstance(value, bool) and (value is not None or field != "reject_post_only"):
@@ -196,15 +194,13 @@ CancelCommand = CancelOrder | CancelTriggerOrder | CancelByLabel | CancelAll
 
 
 def check_text(field: str, text: object) -> None:
-    """Raise `OrderRefused` unless `text` is a text that is not empty and has a UTF-8 form."""
-    if not isinstance(text, str):
-        raise OrderRefused(field, f"{text!r} is a {type(text).__name__}; a text is needed")
+    """Raise `OrderRefused` unless `text` is a plain `str` that is not empty and has a UTF-8 form."""
+    if type(text) is not str:
+        raise OrderRefused(field, f"{text!r} is a {type(text).__name__}; a str is needed")
     if not text:
         raise OrderRefused(field, "is empty")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise OrderRefused(
-                field, f"the lone surrogate {text[error.start]!r} at {error.start} has no UTF-8 form"
-            ) from None
+            raise OrderRefused(field, f"the lone surrogate {text[error.start]!r} at {error.start} has no UTF-8 form") from None

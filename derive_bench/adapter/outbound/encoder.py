@@ -23,7 +23,7 @@ Sources: PROTOCOL.md (signing, WebSocket); the venue's OpenAPI document.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import count
 from typing import Final, NamedTuple
@@ -31,7 +31,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from derive_bench.adapter.errors import OrderRefused
-from derive_bench.adapter.instruments import Instrument
+from derive_bench.adapter.instruments import InstrumentRegistry
 from derive_bench.adapter.model import OrderSide, OrderType, TriggerType
 from derive_bench.adapter.numbers import EXACT_LIMIT
 from derive_bench.adapter.outbound.commands import (
@@ -72,7 +72,7 @@ class OrderEncoder:
         protocol: dialect and network.
         owner: address of the wallet that owns the subaccount.
         subaccount_id: whose orders these are.
-        instruments: by name, such as an `InstrumentRegistry`; a renewed record takes effect with the next order.
+        instruments: what can be ordered; a renewed record takes effect with the next order.
         nonces: where nonces come from when none is given; every encoder of one (wallet, subaccount) must share one
             source, as `NonceBook` gives it. By default one of its own.
         request_ids: gives the ids of requests; by default 1, 2, 3 and so on.
@@ -87,7 +87,7 @@ class OrderEncoder:
         *,
         owner: str,
         subaccount_id: int,
-        instruments: Mapping[str, Instrument],
+        instruments: InstrumentRegistry,
         nonces: NonceSource | None = None,
         request_ids: Callable[[], int] | None = None,
         clock_ns: Callable[[], int] = time.time_ns,
@@ -113,7 +113,7 @@ class OrderEncoder:
         self._amount = wei_converter(protocol, "amount")
         self._fee_to_wei = wei_converter(protocol, "max_fee")
         # The last max fee and the last expiry, with what is made of them. Each is replaced as a whole, for threads' sake.
-        self._fee: tuple[Value | None, int, str] = (None, 0, "")
+        self._fee: tuple[Value, int, str] = (Decimal(), 0, "")
         self._expiry: tuple[int, str, Window] = (-1, "", (0, 0, 0, 0))
         self._decimals = protocol.value_scale_decimals
 
@@ -159,9 +159,7 @@ class OrderEncoder:
         return b'{"id":%d,"method":"%b","params":%b}' % (request_id, command.method.encode(), json_text(command))
 
     def _market(self, order: OrderCommand) -> Market:
-        market = prepare(
-            order.terms, order.side, self._instruments[order.instrument_name], self._protocol, self._account
-        )
+        market = prepare(order.terms, order.side, self._instruments[order.instrument_name], self._protocol, self._account)
         self._markets[order.instrument_name, order.side, order.terms] = market
         return market
 
@@ -178,17 +176,14 @@ class OrderEncoder:
         text = f"[-{price_text}{market.price_tail}{amount_text}{market.amount_tail}"
         try:
             price_units, amount_units = _units(text)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeEncodeError):
             price_units = amount_units = 0
         if (
             price_units
             and market.lowest <= amount_units <= market.highest
             and not price_units % market.tick
             and not amount_units % market.step
-            and (
-                len(text) <= market.quick_length
-                or (len(price_text) <= QUICK_LENGTH and len(amount_text) <= QUICK_LENGTH)
-            )
+            and (len(text) <= market.quick_length or (len(price_text) <= QUICK_LENGTH and len(amount_text) <= QUICK_LENGTH))
         ):
             price_wei = price_units * market.price_wei
             amount_wei = amount_units * market.amount_wei
@@ -201,11 +196,7 @@ class OrderEncoder:
         if nonce is None:
             nonce = self._next_nonce()
         expiry_sec, expiry_and_on, (from_ns, until_ns, first_nonce, last_nonce) = self._expiry
-        if (
-            expiry_sec != order.expiry_sec
-            or trigger
-            or not (from_ns <= self._clock_ns() < until_ns and first_nonce <= nonce <= last_nonce)
-        ):
+        if expiry_sec != order.expiry_sec or trigger or not (from_ns <= self._clock_ns() < until_ns and first_nonce <= nonce <= last_nonce):
             expiry_sec = order.expiry_sec
             expiry_and_on = self._check_times(nonce, expiry_sec, market.mmp, trigger)
 
@@ -215,9 +206,7 @@ class OrderEncoder:
         else:
             label_name = '","label":'
             # An ASCII text cannot hold a lone surrogate, the one thing that has no JSON form here.
-            quoted = (
-                json_text(label).decode() if label.__class__ is str and label.isascii() else _quoted("label", label)
-            )
+            quoted = json_text(label).decode() if label.__class__ is str and label.isascii() else _quoted("label", label)
 
         signature = self._sign(market.words, price_wei, amount_wei, fee_wei, market.is_bid, nonce, expiry_sec)
         return (
@@ -305,9 +294,7 @@ class OrderEncoder:
         if order.terms.order_type == OrderType.MARKET and order.limit_price is not None:
             worst = self._price(order.limit_price)
             if worst < price if market.is_bid else worst > price:
-                raise OrderRefused(
-                    "limit_price", "the worst acceptable price cannot be met at the trigger price (error 11055)"
-                )
+                raise OrderRefused("limit_price", "the worst acceptable price cannot be met at the trigger price (error 11055)")
         members = f',"trigger_price":"{self._plain(price)}","trigger_price_type":"{price_type}","trigger_type":"{kind}"'
         for field, value in (("conn_id", command.conn_id), ("order_id", command.order_id)):
             if self._protocol.trigger_needs_ids:

@@ -19,7 +19,7 @@ from derive_bench.adapter.model import OrderSide
 from derive_bench.adapter.numbers import WIDE
 from derive_bench.adapter.outbound.commands import TIMES, TYPES, OrderTerms, wire_word
 from derive_bench.adapter.protocol import Protocol
-from derive_bench.adapter.signing import to_wei, trade_words
+from derive_bench.adapter.signing import trade_words
 
 __all__ = ["QUICK_LENGTH", "Market", "json_text", "prepare"]
 
@@ -68,8 +68,7 @@ class Market(msgspec.Struct, frozen=True, kw_only=True):
 def prepare(terms: OrderTerms, side: OrderSide, instrument: Instrument, protocol: Protocol, account: str) -> Market:
     """Prepare orders of one side and terms. `account` is the JSON members that all of a subaccount's orders share.
 
-    Raises `OrderRefused` for what the instrument does not take and for one that is not live, `SigningError` for an
-    instrument whose numbers the protocol cannot carry.
+    Raises `OrderRefused` for what the instrument does not take, and for one that is not live or cannot be signed.
     """
     head = f'{{"instrument_name":{json_text(instrument.name).decode()},{account},{_terms(terms, side, instrument)},"amount":"'
     price_places, size_places = instrument.price_precision, instrument.size_precision
@@ -77,9 +76,7 @@ def prepare(terms: OrderTerms, side: OrderSide, instrument: Instrument, protocol
     scale = protocol.value_scale_decimals
     quick = max(price_places, size_places) <= protocol.max_fraction_digits and protocol.price_bits >= _QUICK_BITS
     if instrument.sub_id >> protocol.sub_id_bits:
-        raise OrderRefused(
-            "instrument_name", f"the sub-id of {instrument.name} has more than {protocol.sub_id_bits} bits"
-        )
+        raise OrderRefused("instrument_name", f"the sub-id of {instrument.name} has more than {protocol.sub_id_bits} bits")
     return Market(
         instrument=instrument,
         head=head,
@@ -90,16 +87,16 @@ def prepare(terms: OrderTerms, side: OrderSide, instrument: Instrument, protocol
         amount_tail=amount_tail,
         # The other number has at least one character.
         quick_length=len(f"[-{price_tail}{amount_tail}") + QUICK_LENGTH + 1,
-        tick=int(instrument.tick.scaleb(price_places, WIDE)),
-        step=int(instrument.step.scaleb(size_places, WIDE)),
+        tick=_units(instrument.tick, price_places, ROUND_CEILING),
+        step=_units(instrument.step, size_places, ROUND_CEILING),
         lowest=-_units(instrument.maximum, size_places, ROUND_FLOOR) if quick else 1,
         highest=-max(1, _units(instrument.minimum, size_places, ROUND_CEILING)),
         price_wei=-(10 ** (scale - price_places)),
         amount_wei=-(10 ** (scale - size_places)),
-        exact_tick=to_wei(instrument.tick, protocol, "tick_size"),
-        exact_step=to_wei(instrument.step, protocol, "amount_step"),
-        exact_least=max(1, to_wei(instrument.minimum, protocol, "minimum_amount")),
-        exact_most=to_wei(instrument.maximum, protocol, "maximum_amount"),
+        exact_tick=_units(instrument.tick, scale, ROUND_CEILING),
+        exact_step=_units(instrument.step, scale, ROUND_CEILING),
+        exact_least=max(1, _units(instrument.minimum, scale, ROUND_CEILING)),
+        exact_most=_units(instrument.maximum, scale, ROUND_FLOOR),
     )
 
 
@@ -114,9 +111,7 @@ def _terms(terms: OrderTerms, side: OrderSide, instrument: Instrument) -> str:
     if terms.reduce_only and instrument.kind == InstrumentKind.ERC20:
         raise OrderRefused("reduce_only", f"{name} is spot, which has no position to reduce (error 11025)")
     time = "post_only" if terms.post_only else wire_word(TIMES, terms.time_in_force)
-    members = [
-        f'"direction":"{direction}","order_type":"{wire_word(TYPES, terms.order_type)}","time_in_force":"{time}"'
-    ]
+    members = [f'"direction":"{direction}","order_type":"{wire_word(TYPES, terms.order_type)}","time_in_force":"{time}"']
     if terms.reduce_only:
         members.append('"reduce_only":true')
     if terms.mmp:

@@ -45,9 +45,7 @@ def round_to_step(instrument: Instrument, amount: Value, rounding: str = ROUND_D
     return _round(_AMOUNT_WEI(amount), instrument.step, rounding)
 
 
-def least_max_fee(
-    instrument: Instrument, spot_price: Value, amount: Value | None = None, *, digits: int = 12
-) -> Decimal:
+def least_max_fee(instrument: Instrument, spot_price: Value, amount: Value | None = None, *, digits: int = 12) -> Decimal:
     """Return the least `max_fee` the venue accepts while spot is at `spot_price`: leave room for spot to move.
 
     With the order's `amount` it is what an order that crosses the book needs, that is the worst; without, what a
