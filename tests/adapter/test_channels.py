@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from derive_bench.adapter.errors import CallerError
 
 PARTS = ("instrument_name", "group", "depth", "interval", "instrument_type", "currency", "status", "subaccount")
 
-FORMS = {
+FORMS: dict[str, tuple[ChannelKind, dict[str, Any]]] = {
     "orderbook.ETH-PERP.1.10": (ChannelKind.ORDERBOOK, {"instrument_name": "ETH-PERP", "group": "1", "depth": "10"}),
     "orderbook.A.B.C.10.100": (ChannelKind.ORDERBOOK, {"instrument_name": "A.B.C", "group": "10", "depth": "100"}),
     "ticker_slim.ETH-PERP.100": (ChannelKind.TICKER_SLIM, {"instrument_name": "ETH-PERP", "interval": "100"}),
@@ -63,9 +65,9 @@ def test_a_form_that_is_not_known_is_kept(topic: str) -> None:
 @given(
     st.one_of(
         st.text(max_size=40),
-        st.lists(st.sampled_from(["orderbook", "ticker", "ticker_slim", "trades", "perp", "option", "orders", "A", "1", "", "12"]), max_size=6).map(
-            ".".join
-        ),
+        st.lists(
+            st.sampled_from(["orderbook", "ticker", "ticker_slim", "trades", "perp", "option", "orders", "A", "1", "", "12"]), max_size=6
+        ).map(".".join),
     )
 )
 def test_a_topic_either_comes_back_from_its_parts_or_is_kept_whole(topic: str) -> None:
@@ -112,7 +114,8 @@ def test_parts_that_make_no_topic_are_the_callers_error(kind: ChannelKind, parts
 
 def test_the_memory_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channels, "_CACHE_SIZE", 8)
-    monkeypatch.setattr(channels, "_cache", cache := {})
+    cache: dict[str, Channel] = {}
+    monkeypatch.setattr(channels, "_cache", cache)
     for number in range(50):
         assert parse_channel(f"trades.X{number}-PERP").instrument_name == f"X{number}-PERP"
         assert len(cache) <= 8

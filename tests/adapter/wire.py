@@ -9,7 +9,6 @@ from __future__ import annotations
 import decimal
 import functools
 import json
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from random import Random
@@ -32,7 +31,6 @@ from derive_bench.adapter.inbound import (
 from derive_bench.adapter.instruments import Instrument, InstrumentRegistry
 from derive_bench.adapter.messages import BadElement
 from derive_bench.measure.inputs import Inputs
-from tests.shared import SHARED
 
 EXACT = decimal.Context(
     prec=700, rounding=decimal.ROUND_HALF_EVEN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[decimal.InvalidOperation]
@@ -41,7 +39,27 @@ TS_INIT = 1_790_871_617_137_835_612
 
 ILLEGAL_TEXTS = (
     *("NaN", "nan", "Infinity", "-Infinity", "inf", "-inf", "", " ", " 1", "1 ", "1\n", "\t1", "+1", ".5", "-.5", "1.", "1.e2", "1_0"),
-    *("0x10", "01", "-01", "00", "--1", "-", "1e", "1e+", "e5", "1,5", "1,-5", "1e5,2", "1 2", "true", "false", "null", "None", "[1]", "{}"),
+    *(
+        "0x10",
+        "01",
+        "-01",
+        "00",
+        "--1",
+        "-",
+        "1e",
+        "1e+",
+        "e5",
+        "1,5",
+        "1,-5",
+        "1e5,2",
+        "1 2",
+        "true",
+        "false",
+        "null",
+        "None",
+        "[1]",
+        "{}",
+    ),
     *("１", "٣", "1\x00", "1e5 ", "½", "∞", '"1"', "1'", "1d5", "1f", "1e1.5", "1e61", "1e-61", "1e999", "-1e-400", "1e99999999999"),
     *("1" * 41, "0." + "1" * 41, "1." + "0" * 40, "-" + "9" * 41, "1" * 5_000, "\ud800"),
 )
@@ -145,7 +163,6 @@ def outcome(frame: Any, instruments: InstrumentRegistry | None = None) -> tuple[
     try:
         return "parsed", parsed(frame, instruments)
     except DeriveBenchError as error:
-        assert str(error)
         return "error", type(error)
 
 
@@ -164,7 +181,10 @@ def write(tree: Any, rng: Random | None = None, bare: float = 0.0) -> str:
 
     A `Num` becomes a string, or with probability `bare` a bare number.
     """
-    space = (lambda: "") if rng is None else (lambda: rng.choice(("", "", "", " ", "\n", "\t", "\r\n ")))
+
+    def space() -> str:
+        return "" if rng is None else rng.choice(("", "", "", " ", "\n", "\t", "\r\n "))
+
     if isinstance(tree, Bare) or (isinstance(tree, Num) and bare and (bare >= 1 or (rng is not None and rng.random() < bare))):
         return str(tree)
     if isinstance(tree, dict):
@@ -178,7 +198,7 @@ def write(tree: Any, rng: Random | None = None, bare: float = 0.0) -> str:
     return json.dumps(tree)
 
 
-def rewritten(frame: bytes, rng: Random) -> bytes:
+def rewritten(frame: bytes | bytearray, rng: Random) -> bytes:
     """The same message with other white space and order of keys; of a key that stands twice the last is kept."""
     tree = json.loads(frame, parse_float=Bare, parse_int=Bare)
     return (rng.choice((" ", "\n", "")) + write(tree, rng) + rng.choice((" ", "\n", ""))).encode()
