@@ -158,6 +158,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs) -> i
     line.clear()
 
     metadata["complete"] = f"interrupted in round {session.rounds_done + 1} of {profile.processes}" if interrupted else "yes"
+    metadata["repeated_runs"] = session.repeated
     benchmarks = label(rows, session.benchmarks, metadata)
     if args.output and benchmarks:
         save(benchmarks, args.output)

@@ -5,25 +5,28 @@ a row, its parts and its control alike. Under the ``standard`` and ``rigorous`` 
 each round; ``quick`` saves process starts by letting one process measure up to :attr:`Profile.rows_per_process` rows one after the
 other, which lets rows share caches: its numbers are for a first look. One worker runs at a time.
 
-Loops are calibrated by a row's first worker and reused by all later ones.
+Loops are calibrated by a row's first worker and reused by all later ones. After each round the runs that met a disturbed machine, as
+their workers noticed (:data:`SLOW_PROBE`), are made again, a tenth of the round at most: what a run measured plays no part in this.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
+from statistics import median
 from time import monotonic
 
 import pyperf
 
 from derive_bench.measure.rows import Row
 from derive_bench.measure.trees import PACKAGE_PARENT
-from derive_bench.measure.worker import Task
+from derive_bench.measure.worker import RETAKES_IN_ALL, Task
 
 __all__ = ["PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused"]
 
@@ -55,6 +58,10 @@ PROFILES = {
         Profile("rigorous", processes=24, values=10, warmups=2, min_time=0.02, rows_per_process=1),
     )
 }
+
+
+SLOW_PROBE = 1.3
+"""A worker's probe of the machine beyond this multiple of the usual one, like values taken again in vain, means a disturbed run."""
 
 
 class WorkerRefused(Exception):
@@ -170,20 +177,28 @@ class Progress:
 
 @dataclass
 class Session:
-    """One run over rows. ``benchmarks`` fills up while :meth:`run` goes on and keeps what there is when it is interrupted.
+    """One measurement of rows. ``runs`` fills up while :meth:`run` goes on and keeps what there is when it is interrupted.
 
     Attributes:
         rows: in the order in which they are reported.
         loops: a fixed number of loops for all rows, or 0 to calibrate each.
+        runs: by row, one for each worker that measured it.
+        rounds_done, repeated: whole rounds so far, and runs that were made again.
     """
 
     rows: Sequence[Row]
     profile: Profile
     launcher: Launcher
     loops: int = 0
-    benchmarks: dict[str, pyperf.Benchmark] = field(default_factory=dict)
+    runs: dict[str, list[pyperf.Run]] = field(default_factory=dict)
     rounds_done: int = 0
+    repeated: int = 0
     _tasks: dict[str, Task] = field(default_factory=dict)
+
+    @property
+    def benchmarks(self) -> dict[str, pyperf.Benchmark]:
+        """What has been measured so far, by row."""
+        return {row.name: pyperf.Benchmark(self.runs[row.name]) for row in self.rows if row.name in self.runs}
 
     def run(self, report: Callable[[Progress], None] = lambda _: None) -> None:
         """Measure everything, telling ``report`` before each worker.
@@ -201,7 +216,24 @@ class Session:
                 report(Progress(batch[0].name, done, total, number + 1, rounds, left))
                 self._measure(batch)
                 done += 1
+            for batch in _batches(self._disturbed(), self.profile.rows_per_process):
+                self._measure(batch)
+                for row in batch:
+                    del self.runs[row.name][-2]
+                self.repeated += len(batch)
             self.rounds_done += 1
+
+    def _disturbed(self) -> list[Row]:
+        """Rows whose latest run met a disturbed machine, the worst of them if they are many."""
+        probes = {name: [float(run.get_metadata()["probe_seconds"]) for run in runs] for name, runs in self.runs.items()}
+        usual = median(chain.from_iterable(probes.values()))
+        slow = [
+            name
+            for name, runs in self.runs.items()
+            if probes[name][-1] > SLOW_PROBE * usual or runs[-1].get_metadata()["retaken_values"] >= RETAKES_IN_ALL
+        ]
+        worst = sorted(slow, key=lambda name: probes[name][-1], reverse=True)[: math.ceil(len(self.rows) / 10)]
+        return [row for row in self.rows if row.name in worst]
 
     def _measure(self, batch: Sequence[Row]) -> None:
         tasks = [self._tasks[row.name] for row in batch]
@@ -209,11 +241,8 @@ class Session:
             name = benchmark.get_name()
             if name != task.row:
                 raise WorkerFailed(f"asked for {task.row}, got {name}")
-            if name in self.benchmarks:
-                self.benchmarks[name].add_runs(benchmark)
-            else:
-                self.benchmarks[name] = benchmark
-                self._tasks[name] = replace(task, inner=benchmark.get_inner_loops(), loops=benchmark.get_loops())
+            self.runs.setdefault(name, []).extend(benchmark.get_runs())
+            self._tasks[name] = replace(task, inner=benchmark.get_inner_loops(), loops=benchmark.get_loops())
 
 
 def _batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -41,6 +42,9 @@ RETAKES = 3
 
 RETAKES_IN_ALL = 6
 """The same for all values of a row in one process: on a machine that is never quiet a run must end all the same."""
+
+PROBE_WORK = range(20_000)
+"""What :func:`probe` adds up, in about half a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,10 @@ def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[
     """
     timed = row.compile(namespace, 1)
     timed.run(1)  # what happens the first time only, such as filling a pool
-    seconds, loops = 0.0, 1
+    loops = 1
     while True:
-        begin = perf_counter()
-        seconds = timed.run(loops)
-        whole = perf_counter() - begin
+        # The better of two: a moment off the CPU would otherwise make every later value too short.
+        seconds, whole = (min(pair) for pair in zip(_trial(timed, loops), _trial(timed, loops), strict=True))
         if seconds >= min_time / 5 or whole >= 3 * min_time:
             break
         loops *= 4
@@ -89,6 +92,13 @@ def calibrate(row: Row, namespace: dict[str, object], min_time: float) -> tuple[
     inner = choose_inner(cost)
     per_loop = inner * max(cost, whole / loops / 3)
     return row.compile(namespace, inner), max(1, round(min_time / per_loop))
+
+
+def _trial(timed: Timed, loops: int) -> tuple[float, float]:
+    """Seconds timed, and seconds with all that was built around it."""
+    begin = perf_counter()
+    seconds = timed.run(loops)
+    return seconds, perf_counter() - begin
 
 
 def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int], float]:
@@ -113,6 +123,18 @@ def undisturbed(run: Callable[[int], float], counts: list[int]) -> Callable[[int
     return timed
 
 
+def probe() -> float:
+    """Seconds that a fixed piece of work takes just now, best of three: how fast the machine is, whatever the row."""
+    best = math.inf
+    for _ in range(3):
+        begin = perf_counter()
+        total = 0
+        for number in PROBE_WORK:
+            total += number
+        best = min(best, perf_counter() - begin)
+    return best
+
+
 def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pyperf.Benchmark:
     """Time one row with pyperf; ``runner.args`` holds everything but the loops."""
     try:
@@ -125,9 +147,10 @@ def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pype
         timed, loops = calibrate(row, namespace, runner.args.min_time)
     runner.args.loops = task.loops or loops
     counts: list[int] = []
+    before = probe()
     with contextlib.redirect_stdout(io.StringIO()):
         benchmark = runner.bench_time_func(row.name, undisturbed(timed.run, counts), inner_loops=timed.inner)
-    benchmark.update_metadata({"retaken_values": sum(counts)})
+    benchmark.update_metadata({"retaken_values": sum(counts), "probe_seconds": max(before, probe())})
     return benchmark
 
 

@@ -13,7 +13,7 @@ import pytest
 from derive_bench.measure.catalogue import Catalogue
 from derive_bench.measure.rows import Row
 from derive_bench.measure.runner import PROFILES, Launcher, Profile, Progress, Session, WorkerFailed, WorkerRefused
-from derive_bench.measure.worker import Task
+from derive_bench.measure.worker import RETAKES_IN_ALL, Task
 
 FAKE = Path(__file__).resolve().parents[1] / "fake_benches"
 TINY = Profile("tiny", processes=3, values=2, warmups=1, min_time=0.0001, rows_per_process=1)
@@ -23,14 +23,17 @@ class Recorder(Launcher):
     """Starts nothing; answers with one benchmark of one run per task and keeps what it was asked."""
 
     asked: list[list[Task]]
+    disturbed: dict[int, dict[str, float]]
+    """Which answers, counted from 0, have other metadata than those of a quiet machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, disturbed: dict[int, dict[str, float]] | None = None) -> None:
         super().__init__("v3")
         object.__setattr__(self, "asked", [])
+        object.__setattr__(self, "disturbed", disturbed or {})
 
     def measure(self, suite: str, tasks: Sequence[Task], profile: Profile) -> list[pyperf.Benchmark]:
+        metadata = {"loops": 8, "inner_loops": 10, "retaken_values": 0, "probe_seconds": 1.0} | self.disturbed.get(len(self.asked), {})
         self.asked.append(list(tasks))
-        metadata = {"loops": 8, "inner_loops": 10}
         return [
             pyperf.Benchmark([pyperf.Run([1.0] * profile.values, metadata=metadata | {"name": task.row}, collect_metadata=False)])
             for task in tasks
@@ -73,6 +76,26 @@ def test_rows_share_a_process_only_within_a_suite(rows: list[Row]) -> None:
 
 def test_only_quick_shares_processes() -> None:
     assert [name for name, profile in PROFILES.items() if profile.rows_per_process > 1] == ["quick"]
+
+
+@pytest.mark.parametrize("signs", [{"probe_seconds": 1.31}, {"retaken_values": RETAKES_IN_ALL}])
+def test_disturbed_runs_are_made_again_after_the_round(rows: list[Row], signs: dict[str, float]) -> None:
+    launcher = Recorder({1: signs})
+    session = Session(rows[:3], TINY, launcher)
+    session.run()
+    first, second, third = (row.name for row in rows[:3])
+    assert [tasks[0].row for tasks in launcher.asked] == [first, second, third, second, third, second, first, first, second, third]
+    assert session.repeated == 1
+    assert [len(session.runs[name]) for name in (first, second, third)] == [3, 3, 3]
+    assert all(run.get_metadata()["probe_seconds"] == 1.0 for run in session.runs[second])
+    assert all(run.get_metadata()["retaken_values"] == 0 for run in session.runs[second])
+
+
+def test_a_machine_that_is_never_quiet_costs_a_tenth_more(rows: list[Row]) -> None:
+    many = [replace(rows[0], name=f"a/{number}") for number in range(20)]
+    launcher = Recorder({number: {"retaken_values": RETAKES_IN_ALL} for number in range(1_000)})
+    Session(many, replace(TINY, processes=2), launcher).run()
+    assert len(launcher.asked) == 2 * (20 + 2)
 
 
 def test_progress_counts_workers_and_rounds(rows: list[Row]) -> None:
