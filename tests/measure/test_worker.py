@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pyperf
 import pytest
 
-from derive_bench.measure import worker
+from derive_bench.measure import rows, worker
 from derive_bench.measure.catalogue import load_suite
 from derive_bench.measure.rows import Suite
 from derive_bench.measure.runner import PROFILES, Launcher
@@ -87,21 +86,41 @@ def test_inner_number_falls_with_cost() -> None:
     assert [choose_inner(seconds) for seconds in (50e-9, 999e-9, 1e-6, 19e-6, 20e-6, 1.0)] == [50, 50, 10, 10, 1, 1]
 
 
-def test_calibration_reaches_the_time_asked_for_and_bounds_the_setup() -> None:
+class Clock:
+    """A clock that only the statements and set-ups of rows advance."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        for module in (rows, worker):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+
+    def spend(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("cost", "inner", "loops"), [(100e-9, 50, 2_000), (5e-6, 10, 200), (1e-3, 1, 10), (1.0, 1, 1)])
+def test_calibration_reaches_the_time_asked_for(monkeypatch: pytest.MonkeyPatch, cost: float, inner: int, loops: int) -> None:
+    clock = Clock(monkeypatch)
     suite = Suite("data", "")
-    suite.row("a/slow", "sleep(0.0001)", summary="test")(lambda inputs: {"sleep": time.sleep})
+    suite.row("a/b", "spend(cost)", summary="test")(lambda inputs: {"spend": clock.spend, "cost": cost})
+    timed, found = calibrate(suite.rows["a/b"], {"spend": clock.spend, "cost": cost}, 0.01)
+    assert (timed.inner, found) == (inner, loops)
+    assert timed.run(found) == pytest.approx(max(0.01, cost))
+
+
+def test_calibration_bounds_what_is_built_around_the_timed_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    suite = Suite("data", "")
+    suite.row("a/b", "x.clear(); spend(2e-6)", fresh="make", summary="test")(lambda inputs: {})
 
     def make() -> list[int]:
-        time.sleep(0.001)
+        clock.spend(1e-3)
         return [1]
 
-    suite.row("a/setup", "x.pop()", fresh="make", summary="test")(lambda inputs: {"make": make})
-    timed, loops = calibrate(suite.rows["a/slow"], {"sleep": time.sleep}, 0.002)
-    assert timed.inner == 1
-    assert 2 <= loops <= 20
-    row = suite.rows["a/setup"]
-    timed, loops = calibrate(row, {"make": make}, 0.002)
-    assert loops * timed.inner <= 50
+    timed, loops = calibrate(suite.rows["a/b"], {"make": make, "spend": clock.spend}, 0.01)
+    begin = clock.now
+    assert timed.run(loops) == pytest.approx(loops * timed.inner * 2e-6)
+    assert clock.now - begin == pytest.approx(0.03, rel=0.1)
 
 
 def test_a_value_is_taken_again_while_the_thread_was_off_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
