@@ -20,6 +20,7 @@ The names of the namespace are local variables of the timed loop. Three kinds of
 - ``each="frames"`` (cold): ``namespace["frames"]`` is a list of at least 1,000 inputs, or a function without arguments
   that builds it; the statement sees one after the other as ``x`` and the list is cycled, across values too. ``cold=``
   registers this beside a plain row whose statement reads its one input from ``x``: the twin has the name + ``_cold``.
+  A statement may rely on the order, say of ids that it has not seen: a few inputs at the end of the list may be left out.
 - ``fresh="make_state"``: ``namespace["make_state"]()`` builds, outside the timed region and in small batches, what the
   statement consumes as ``x``. The batch keeps a reference: the release of ``x`` is not
   timed unless the statement itself releases it (let ``make_state`` return ``[state]`` and the statement say
@@ -120,7 +121,7 @@ class Row:
                 raise RowError(f"row {self.name!r}: its namespace has no {key!r}")
         if self.each is not None:
             items = namespace[self.each]
-            namespace[self.each] = items = items() if callable(items) else items
+            namespace[self.each] = items = _Ring(items() if callable(items) else items)
             if len(items) < COLD_MINIMUM:
                 raise RowError(f"row {self.name!r}: {self.each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
         return namespace
@@ -261,6 +262,12 @@ def __timed(__loops, {names}):
 _Timer = Callable[[int], float]
 
 
+class _Ring(list[Any]):
+    """The inputs of a cold row, and which of them comes next: a loop that is compiled anew goes on there."""
+
+    position = 0
+
+
 def _compile_plain(row: Row, namespace: dict[str, Any], inner: int) -> Timed:
     timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * inner), namespace, {"__repeat": repeat})
     gc.freeze()
@@ -268,15 +275,26 @@ def _compile_plain(row: Row, namespace: dict[str, Any], inner: int) -> Timed:
 
 
 def _compile_each(row: Row, namespace: dict[str, Any], each: str, inner: int) -> Timed:
-    items = namespace[each]
+    ring: _Ring = namespace[each]
+    items = ring[ring.position :] + ring[: ring.position]
     whole = len(items) - len(items) % inner
     names = {name: value for name, value in namespace.items() if name not in ("x", each)}
     chunks = [items[start : start + inner] for start in range(0, whole, inner)]
     own = {"__islice": islice, "__source": cycle(chunks)}
     timer = _assemble(row, _EACH, 12, row.statement, names, own)
     empty = _assemble(row, _EACH, 12, "pass", names, own)
+    # Whole passes: the empty loop leaves the source where it was.
+    less_loop = _less_loop(timer, empty, len(chunks))
+    begin, used = ring.position, 0
     gc.freeze()
-    return Timed(_less_loop(timer, empty, len(chunks)), inner)
+
+    def timed(loops: int) -> float:
+        nonlocal used
+        used = (used + loops * inner) % whole
+        ring.position = (begin + used) % len(ring)
+        return less_loop(loops)
+
+    return Timed(timed, inner)
 
 
 def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int) -> Timed:

@@ -174,7 +174,13 @@ def main() -> int:
                 if task.row not in rows or rows[task.row].fingerprint != task.fingerprint:
                     raise SelectionError(f"row {task.row!r} is not the one asked for: was benches/ edited during the run?")
             inputs = Inputs(args.protocol, args.data)
-            benchmarks = [measure(runner, rows[task.row], task, inputs) for task in tasks]
+            benchmarks = []
+            for task in tasks:
+                try:
+                    benchmarks.append(measure(runner, rows[task.row], task, inputs))
+                except Exception as error:
+                    error.add_note(f"in row {task.row}")
+                    raise
         except (SelectionError, RowError, DataError, OSError) as error:
             print(error, file=sys.stderr)
             return 2

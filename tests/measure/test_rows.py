@@ -56,6 +56,16 @@ def test_cold_row_sees_each_input_in_turn_and_goes_on_where_it_stopped(suite: Su
     assert seen == [number % whole for number in range(1_300)]  # whole chunks only
 
 
+def test_a_cold_row_compiled_anew_goes_on_where_it_stopped(suite: Suite) -> None:
+    seen: list[int] = []
+    row = define(suite, "a/b", "note(x)", {"note": seen.append, "numbers": list(range(1_027))}, each="numbers")
+    namespace = row.namespace(INPUTS)
+    row.compile(namespace, 1).run(1_024)
+    row.compile(namespace, 50).run(2)
+    row.compile(namespace, 10).run(1)
+    assert seen == [number % 1_027 for number in range(1_134)]
+
+
 def test_cold_inputs_may_come_from_a_function_that_other_rows_never_call(suite: Suite) -> None:
     def frames() -> list[int]:
         raise AssertionError("built for a row that does not use them")
