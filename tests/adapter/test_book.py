@@ -201,7 +201,7 @@ INSTRUMENTS = [
 
 def test_thousands_of_books_are_what_a_slow_reading_makes_of_them() -> None:
     rng = Random(20261130)
-    for number in range(2_500):
+    for number in range(1_500):
         bids, asks, instrument = made_book(rng)
         message = message_of(bids, asks, bare=rng.choice((0, 0, 0, 0.5, 1)), rng=Random(number) if number % 3 == 0 else None)
         expected = slow(bids, asks, instrument)
@@ -210,7 +210,7 @@ def test_thousands_of_books_are_what_a_slow_reading_makes_of_them() -> None:
 
 def test_books_give_ten_fixed_places_a_side() -> None:
     rng = Random(7)
-    for _ in range(600):
+    for _ in range(400):
         bids, asks, instrument = made_book(rng)
         depth = parse_order_book_depth10(message_of(bids, asks), instrument, TS_INIT)
         assert depth.flags == 32
@@ -367,3 +367,36 @@ def test_hostile_texts_do_not_borrow_digits_from_their_neighbours() -> None:
                 message = OrderBook("ETH-PERP", 1, Raw(sides[0]), Raw(sides[1]), 1)
                 with pytest.raises(DecodeError):
                     parse_order_book_deltas(message, CENTS, TS_INIT)
+
+
+def strictly(side: str) -> Levels | None:
+    """A side's levels by the standard library's reader; None where it is no array of pairs of legal numbers."""
+    levels = json.loads(side, parse_float=Num, parse_int=Num)
+    if not isinstance(levels, list) or not all(isinstance(level, list) and len(level) == 2 for level in levels):
+        return None
+    return levels if all(isinstance(text, str) and is_legal(text) for level in levels for text in level) else None
+
+
+def test_sides_with_a_few_characters_changed_are_errors_or_read_right() -> None:
+    rng = Random(4)
+    starts = ("[]", '[["10","1"]]', '[["10.5","0.25"],["9","3"]]', "[[10,1]]", '[["0.1","0"],["7","1.5"],["6","2"]]')
+    right = wrong = 0
+    while right + wrong < 3_000:
+        sides = [rng.choice(starts), rng.choice(starts)]
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            which = rng.randrange(2)
+            at = rng.randrange(len(sides[which]) + 1)
+            sides[which] = sides[which][:at] + rng.choice('[]",.-0159e ') + sides[which][at + rng.randrange(2) :]
+        try:
+            bids, asks = strictly(sides[0]), strictly(sides[1])
+        except ValueError:
+            continue
+        frame = envelope("orderbook.ETH-PERP.1.10", f'{{"instrument_name":"ETH-PERP","timestamp":1,"bids":{sides[0]},"asks":{sides[1]}}}')
+        if bids is None or asks is None:
+            wrong += 1
+            with pytest.raises(DecodeError):
+                read(frame)
+        else:
+            right += 1
+            assert seen(read(frame)) == slow(bids, asks, CENTS), sides
+    assert min(right, wrong) > 500

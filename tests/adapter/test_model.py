@@ -33,7 +33,7 @@ def test_every_public_type_is_a_frozen_struct_or_an_enum_of_words() -> None:
     for name in model.__all__:
         kind = getattr(model, name)
         if issubclass(kind, Enum):
-            assert all(isinstance(member, str) and member == member.name for member in kind.__members__.values())
+            assert all(isinstance(member, str) and member == name for name, member in kind.__members__.items())
         else:
             assert kind.__struct_config__.frozen
 

@@ -29,7 +29,7 @@ from derive_bench.adapter.inbound import (
     parse_trades,
 )
 from derive_bench.adapter.instruments import Instrument, InstrumentRegistry
-from derive_bench.adapter.messages import BadElement
+from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade
 from derive_bench.measure.inputs import Inputs
 
 EXACT = decimal.Context(
@@ -181,6 +181,8 @@ def write(tree: Any, rng: Random | None = None, bare: float = 0.0) -> str:
 
     A `Num` becomes a string, or with probability `bare` a bare number.
     """
+    if rng is None and not bare:
+        return json.dumps(tree, separators=(",", ":"))
 
     def space() -> str:
         return "" if rng is None else rng.choice(("", "", "", " ", "\n", "\t", "\r\n "))
@@ -202,6 +204,29 @@ def rewritten(frame: bytes | bytearray, rng: Random) -> bytes:
     """The same message with other white space and order of keys; of a key that stands twice the last is kept."""
     tree = json.loads(frame, parse_float=Bare, parse_int=Bare)
     return (rng.choice((" ", "\n", "")) + write(tree, rng) + rng.choice((" ", "\n", ""))).encode()
+
+
+# Decoded messages
+
+
+def payload_of(topic: str, tree: Any, bare: float = 0.0) -> Any:
+    """The typed payload of a topic, decoded twice so that the topic is known; both times the same."""
+    frame = envelope(topic, write(tree, bare=bare))
+    message = decode(frame)
+    assert isinstance(message, Subscription)
+    again = decode(frame)
+    assert isinstance(again, Subscription)
+    return again.data
+
+
+def order_of(**fields: Any) -> PrivateOrder:
+    """Our order with fields changed."""
+    return payload_of("7.orders", [{**inputs().payload("order")[0], **fields}])[0]  # type: ignore[no-any-return]
+
+
+def fill_of(**fields: Any) -> PrivateTrade:
+    """Our private trade with fields changed."""
+    return payload_of("7.trades", [{**inputs().payload("private_trade")[0], **fields}])[0]  # type: ignore[no-any-return]
 
 
 # Numbers
