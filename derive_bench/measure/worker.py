@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import TextIO
@@ -65,6 +66,15 @@ class Task:
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+
+class SharedInputs(Inputs):
+    """The inputs of all rows of one worker: cold frames take long to make, and rows that share a worker share them."""
+
+    @cache  # noqa: B019  # lives as long as the process
+    def frames_cold(self, name: str, count: int = 1024, jsonrpc: bool = False) -> list[bytes]:
+        """See :meth:`Inputs.frames_cold`."""
+        return super().frames_cold(name, count, jsonrpc)
 
 
 def choose_inner(seconds: float) -> int:
@@ -173,7 +183,7 @@ def main() -> int:
             for task in tasks:
                 if task.row not in rows or rows[task.row].fingerprint != task.fingerprint:
                     raise SelectionError(f"row {task.row!r} is not the one asked for: was benches/ edited during the run?")
-            inputs = Inputs(args.protocol, args.data)
+            inputs = SharedInputs(args.protocol, args.data)
             benchmarks = []
             for task in tasks:
                 try:

@@ -13,10 +13,11 @@ import pytest
 
 from derive_bench.measure import rows, worker
 from derive_bench.measure.catalogue import load_suite
+from derive_bench.measure.inputs import Inputs
 from derive_bench.measure.rows import Suite
 from derive_bench.measure.runner import PROFILES, Launcher
 from derive_bench.measure.trees import PACKAGE_PARENT
-from derive_bench.measure.worker import RETAKES, Task, calibrate, choose_inner, undisturbed
+from derive_bench.measure.worker import RETAKES, SharedInputs, Task, calibrate, choose_inner, undisturbed
 
 FAKE = Path(__file__).resolve().parents[1] / "fake_benches"
 
@@ -163,3 +164,10 @@ def test_retakes_of_all_values_together_are_bounded(monkeypatch: pytest.MonkeyPa
     for _ in range(5):
         timed(1)
     assert counts == [3, 3, 0, 0, 0]
+
+
+def test_rows_of_one_worker_share_cold_frames() -> None:
+    shared, alone = SharedInputs(), Inputs()
+    assert shared.frames_cold("trade", 1_000) is shared.frames_cold("trade", 1_000)
+    assert shared.frames_cold("trade", 1_000) == alone.frames_cold("trade", 1_000)
+    assert shared.frames_cold("trade", 1_000, jsonrpc=True) == alone.frames_cold("trade", 1_000, jsonrpc=True)
