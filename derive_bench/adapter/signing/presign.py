@@ -46,10 +46,10 @@ from collections import deque
 from itertools import count
 from typing import Final
 
-from wallycore import ec_public_key_from_private_key
 
 from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.signing.forks import forget_in_child
+from derive_bench.adapter.signing.libwally import ec_public_key_from_private_key
 from derive_bench.adapter.signing.uncopyable import Uncopyable
 
 __all__ = ["PresignPool"]
@@ -97,8 +97,6 @@ class PresignPool(Uncopyable):
     )
 
     def __init__(self, size: int) -> None:
-        if type(size) is not int or size < 1:
-            raise SigningError(f"presign pool: size {size!r} is not a positive integer")
         self._capacity = size
         self._secret: memoryview | None = None
         self._counter = count()
@@ -106,6 +104,8 @@ class PresignPool(Uncopyable):
         self._miss = count().__next__
         self._miss_reads = 0
         self._renew()
+        if type(size) is not int or size < 1:
+            raise SigningError(f"presign pool: size {size!r} is not a positive integer")
         forget_in_child(self)
 
     def _renew(self) -> None:
@@ -213,8 +213,8 @@ class PresignPool(Uncopyable):
 
     def _sign_hex(self, digest: bytes) -> str | None:
         """Return a signature over a 32-byte digest by the next entry, or None if the pool is empty."""
-        if len(digest) != 32:
-            return None  # the ordinary path refuses it
+        if type(digest) is not bytes or len(digest) != 32:
+            return None  # the ordinary path refuses it, or takes it as it is
         z = _from_bytes(digest, "big")
         if _getpid() != self._pid:
             self._after_fork()

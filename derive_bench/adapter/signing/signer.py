@@ -15,17 +15,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from wallycore import (
-    EC_FLAG_ECDSA,
-    EC_FLAG_RECOVERABLE,
+from derive_bench.adapter.errors import SigningError
+from derive_bench.adapter.signing.keccak import keccak256
+from derive_bench.adapter.signing.libwally import (
+    SIGN_RECOVERABLE,
     ec_private_key_verify,
     ec_public_key_decompress,
     ec_public_key_from_private_key,
     ec_sig_from_bytes,
 )
-
-from derive_bench.adapter.errors import SigningError
-from derive_bench.adapter.signing.keccak import keccak256
 from derive_bench.adapter.signing.uncopyable import Uncopyable
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Signer", "signature_hex"]
 
-_FLAGS: Final = EC_FLAG_ECDSA | EC_FLAG_RECOVERABLE
 _HEX_KEY: Final = re.compile("(?:0[xX])?([0-9a-fA-F]{64})", re.ASCII)
 
 # libwally puts 31 + recovery id (a compressed key's header) first, Ethereum 27 + recovery id last. Ids 2 and 3 stand
@@ -80,13 +77,14 @@ class Signer(Uncopyable):
             if text is not None:
                 return text
         try:
-            signature = ec_sig_from_bytes(self._secret, digest, _FLAGS)
+            signature = ec_sig_from_bytes(self._secret, digest, SIGN_RECOVERABLE)
         except (TypeError, ValueError):
             raise SigningError(f"digest: 32 bytes are needed, not {_described(digest)}") from None
         return signature_hex(signature)
 
     def __repr__(self) -> str:
-        return f"Signer({self.address})"
+        # A traceback may print a signer whose key was refused.
+        return f"Signer({getattr(self, 'address', 'no key')})"
 
 
 def signature_hex(signature: bytes | bytearray) -> str:
