@@ -176,6 +176,9 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
     def __eq__(self, other: object) -> bool:
         return self._made() == other._made() if isinstance(other, OrderBookDeltas) else NotImplemented
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
+
     def __hash__(self) -> int:
         return hash(tuple(self._made()))
 
@@ -324,7 +327,7 @@ class _Layout(NamedTuple):
     """How many numbers a book's JSON has when markup is taken out, and what makes an array of what remains.
 
     An empty side leaves a comma without a number on one of its sides: there a zero completes the array, and makes the
-    count odd.
+    count odd. Where a bare number stands in that side's place, `05` and `5-0` are no JSON.
     """
 
     n_bids: int
@@ -345,7 +348,7 @@ def _learn(skeleton: bytes) -> _Layout | None:
     if n_bids == 0:
         layout = _Layout(0, 2 * n_levels + 1, opening=b"[0")
     elif n_asks == 0:
-        layout = _Layout(n_bids, 2 * n_levels + 1, closing=b"0]")
+        layout = _Layout(n_bids, 2 * n_levels + 1, closing=b"-0]")
     else:
         layout = _Layout(n_bids, 2 * n_levels)
     if len(_layouts) >= _LAYOUTS_MAX:

@@ -195,6 +195,9 @@ class FundingRateUpdate(Struct, frozen=True, gc=False, eq=False):
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, FundingRateUpdate) else NotImplemented
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
+
     def __hash__(self) -> int:
         return hash(self._key())
 
@@ -296,6 +299,9 @@ class OptionGreeks(Struct, frozen=True, gc=False, eq=False):
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, OptionGreeks) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
 
     def __hash__(self) -> int:
         return hash(self._key())
