@@ -313,8 +313,18 @@ def test_an_illegal_number_is_an_error_at_its_path_when_parsed(text: str, level:
                 assert caught.value.path == f"$.params.data.{side}[{level}][{place}]"
 
 
+@pytest.mark.parametrize("text", ["1" * 41, "0." + "1" * 41, "1." + "0" * 40, "0." + "0" * 30 + "1" * 41])
+def test_short_neighbours_make_no_room_for_a_number_too_long(text: str) -> None:
+    for bids in ([["1", text]], [[text, "1"]], [["1", "1"], [text, "1"]]):
+        for other in ([], [["1", "1"]]):
+            for sides in ((bids, other), (other, bids)):
+                message = OrderBook("ETH-PERP", 1, Raw(_json(sides[0])), Raw(_json(sides[1])), 1)
+                with pytest.raises(DecodeError, match="significant digits"):
+                    parse_order_book_deltas(message, CENTS, TS_INIT)
+
+
 def _json(levels: Any) -> bytes:
-    return json.dumps(levels).encode()
+    return json.dumps(levels, separators=(",", ":")).encode()
 
 
 def read(frame: bytes) -> OrderBookDeltas:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from derive_bench.adapter.errors import DecodeError, UnknownInstrument
@@ -422,6 +423,26 @@ def test_two_spoiled_texts_do_not_make_a_right_count() -> None:
             parse_trade(trade_of(trade_price=first, trade_amount=second), PERP, 0)
         with pytest.raises(DecodeError):
             parse_option_greeks(ticker_of(pricing=pricing_of(d=first, g=second)), PERP, 0)
+
+
+@pytest.mark.parametrize("text", ["1" * 41, "0." + "1" * 41, "1." + "0" * 40, "0." + "0" * 39 + "1" * 41])
+def test_a_message_that_was_not_decoded_is_checked_all_the_same(text: str) -> None:
+    """A caller may build a message; short neighbours must not make room for a number of 41 digits."""
+    body = msgspec.structs.replace(ticker_of().instrument_ticker, **dict.fromkeys("abABMI", "1"))
+    candle = candle_of(0, **dict.fromkeys(("open_price", "high_price", "low_price", "close_price", "volume_contracts"), "1"))
+    spoiled: list[Callable[[], Any]] = [
+        *(lambda name=name: parse_quote(Ticker(1, msgspec.structs.replace(body, **{name: text})), PERP, 0) for name in "abAB"),
+        lambda: parse_mark_price(Ticker(1, msgspec.structs.replace(body, M=text)), PERP, 0),
+        lambda: parse_index_price(Ticker(1, msgspec.structs.replace(body, I=text)), PERP, 0),
+        lambda: parse_funding_rate(Ticker(1, msgspec.structs.replace(body, f=text)), PERP, 0),
+        lambda: parse_trade(msgspec.structs.replace(trade_of(), trade_price=text, trade_amount="1"), PERP, 0),
+        lambda: parse_trade(msgspec.structs.replace(trade_of(), trade_price="1", trade_amount=text), PERP, 0),
+        lambda: parse_bar(msgspec.structs.replace(candle, close_price=text), PERP, 0),
+        lambda: parse_bar(msgspec.structs.replace(candle, volume_contracts=text), PERP, 0),
+    ]
+    for read in spoiled:
+        with pytest.raises(DecodeError):
+            read()
 
 
 # The full ticker
