@@ -17,6 +17,23 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+__all__ = [
+    "ACTION_TYPE",
+    "ACTION_TYPEHASH",
+    "DOMAIN_NAME",
+    "DOMAIN_TYPE",
+    "DOMAIN_VERSION",
+    "ERROR_CODES",
+    "OUTCOME_UNKNOWN",
+    "PROTOCOLS",
+    "V2_MAINNET",
+    "V2_TESTNET",
+    "V3_MAINNET",
+    "V3_TESTNET",
+    "Dialect",
+    "Protocol",
+]
+
 Dialect = Literal["v3", "v2"]
 
 _DAY_SEC: Final = 86_400

@@ -1,0 +1,2 @@
+from derive_bench import adapter as adapter
+from derive_bench.adapter import *
