@@ -24,6 +24,7 @@ LIBRARIES = (
     "coincurve",
     "wallycore",
     "tiny-keccak",
+    "pycryptodome",
     "safe-pysha3",
     "eth-account",
     "uuid_utils",
