@@ -9,12 +9,17 @@ import pickle
 import signal
 import threading
 import time
+from itertools import count
+from typing import TYPE_CHECKING
 
 import pytest
 
 from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.protocol import V2_MAINNET, V3_MAINNET, Protocol
 from derive_bench.adapter.signing import NonceBook, NonceSource, forks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOW_NS = 1_790_871_617_137_835_612
 WALLET = "0x000000000000000000000000000000000000aBcD"
@@ -60,15 +65,18 @@ def test_nonces_follow_the_clock_within_a_second() -> None:
         assert clock.now_ns - 10**9 <= source.next() <= clock.now_ns
 
 
-def test_a_fast_v2_stream_that_runs_ahead_of_the_clock_never_repeats() -> None:
-    # Three draws a microsecond: the counter is always ahead, and is renewed all the same.
+def test_a_renewed_counter_starts_beyond_what_late_threads_draw_from_the_old_one() -> None:
+    # A v2 stream of more than a nonce a microsecond is ahead of the clock when its counter is replaced.
     clock = Clock()
     source = NonceSource(V2_MAINNET, clock)
-    nonces = []
-    for _ in range(3_000):
-        clock.now_ns += 10**6
-        nonces += [source.next() for _ in range(3)]
-    assert sorted(set(nonces)) == nonces
+    for _ in range(1_500):
+        source.next()
+    late = source._draw
+    clock.now_ns += 1_000_000
+    source._renew_at_ns = clock.now_ns
+    renewed = source.next()
+    assert [late() for _ in range(4_000)][-1] < renewed
+    assert renewed == NOW_NS // 1_000 + 1_500 + 4_096
 
 
 @pytest.mark.parametrize("protocol", [V3_MAINNET, V2_MAINNET], ids=lambda p: p.name)
@@ -153,21 +161,23 @@ def test_a_signal_handler_may_draw_at_any_time() -> None:
     assert len(set(drawn)) == len(drawn)
 
 
-def test_a_renewal_that_interrupts_a_renewal_leaves_it_alone() -> None:
+def test_a_draw_that_interrupts_a_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    source = NonceSource(V3_MAINNET, clock)
+    source = NonceSource(V2_MAINNET, clock)
     inner: list[int] = []
 
-    def interrupted() -> int:
-        if len(inner) < 1:
+    def interrupted_count(start: int) -> Iterator[int]:
+        # The last moment of a renewal, when a signal handler draws.
+        if not inner:
             inner.append(-1)
             inner[0] = source.next()
-        return clock.now_ns
+        return count(start)
 
-    source._clock_ns = interrupted
-    clock.now_ns += 2 * 10**9
-    outer = source.next()
-    assert inner[0] < outer
+    monkeypatch.setattr(f"{NonceSource.__module__}.count", interrupted_count)
+    source._renew_at_ns = 0
+    later = [source.next() for _ in range(10)]
+    assert 0 < inner[0] < later[0]
+    assert later == sorted(set(later))
 
 
 def test_a_forked_child_starts_anew() -> None:

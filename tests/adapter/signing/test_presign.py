@@ -156,6 +156,16 @@ def test_refill_stops_at_the_capacity() -> None:
     assert (pool.refill(), pool.refill(5), pool.size) == (0, 0, 100)
 
 
+def test_refills_at_once_stop_at_the_capacity_together() -> None:
+    _, pool = pair(100, 0)
+    threads = [threading.Thread(target=pool.refill) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (pool.size, pool.hits) == (100, 0)
+
+
 @pytest.mark.parametrize("size", [0, -1, 1.5, True, "3", None])
 def test_a_size_that_is_none(size: Any) -> None:
     with pytest.raises(SigningError, match=r"^presign pool: size .* is not a positive integer"):
