@@ -261,6 +261,14 @@ def test_v2_trigger_orders_live_30_to_90_days() -> None:
                 unused_encoder(V2_MAINNET).trigger(command, NONCES["v2"])
 
 
+def test_a_trigger_order_has_its_own_lifetime_rule_after_an_ordinary_one_too() -> None:
+    encoder, nonce = make_encoder(V2_MAINNET), NONCES["v2"]
+    encoder.submit(make_order(), nonce)
+    short = TriggerOrder(order=make_order(), kind=TriggerKind.STOP_LOSS, trigger_price=1, order_id="o", conn_id="c")
+    with pytest.raises(SigningError, match="to live"):
+        encoder.trigger(short, nonce)
+
+
 @pytest.mark.parametrize(
     ("build", "field"),
     [

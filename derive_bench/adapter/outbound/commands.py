@@ -149,8 +149,11 @@ class CancelOrder(Struct, frozen=True, gc=False):
     subaccount_id: int
 
     def __post_init__(self) -> None:
-        check_text("instrument_name", self.instrument_name)
-        check_text("order_id", self.order_id)
+        name, order_id = self.instrument_name, self.order_id
+        if name.__class__ is not str or order_id.__class__ is not str or not (name and order_id and name.isascii() and order_id.isascii()):
+            # What is left to check, or an error: a cancel is built as often as it is sent.
+            check_text("instrument_name", name)
+            check_text("order_id", order_id)
 
 
 class CancelTriggerOrder(Struct, frozen=True, gc=False):

@@ -156,7 +156,7 @@ class OrderEncoder:
         """Return the request of a cancel of any kind; the id comes from its source unless given."""
         if request_id is None:
             request_id = self._next_id()
-        return b'{"id":%d,"method":"%b","params":%b}' % (request_id, command.method.encode(), json_text(command))
+        return f'{{"id":{request_id},"method":"{command.method}","params":'.encode() + json_text(command) + b"}"
 
     def _market(self, order: OrderCommand) -> Market:
         market = prepare(order.terms, order.side, self._instruments[order.instrument_name], self._protocol, self._account)
@@ -205,7 +205,7 @@ class OrderEncoder:
             label_name, quoted = '"', ""
         else:
             label_name = '","label":'
-            # An ASCII text cannot hold a lone surrogate, the one thing that has no JSON form here.
+            # As `_quoted`, which the others go through.
             quoted = json_text(label).decode() if label.__class__ is str and label.isascii() else _quoted("label", label)
 
         signature = self._sign(market.words, price_wei, amount_wei, fee_wei, market.is_bid, nonce, expiry_sec)
@@ -225,8 +225,7 @@ class OrderEncoder:
         """Put the times before the rule; keep what it allows, and the expiry's text, for the orders that follow."""
         self._guard.check_times(nonce, expiry_sec, mmp, trigger)
         text = f'{self._after_nonce}{expiry_sec},"signature":"'
-        if not trigger:
-            self._expiry = expiry_sec, text, open_window(self._protocol, expiry_sec, self._clock_ns())
+        self._expiry = expiry_sec, text, open_window(self._protocol, expiry_sec, self._clock_ns())
         return text
 
     def _exact(self, order: OrderCommand, market: Market) -> _Numbers:
@@ -323,5 +322,7 @@ def _text(value: Value | None) -> str:
 
 def _quoted(field: str, text: str) -> str:
     """The JSON form of a text. Raises `OrderRefused` for one that has none."""
-    check_text(field, text)
+    # A plain ASCII text cannot hold a lone surrogate, the one thing that has no JSON form here.
+    if text.__class__ is not str or not text.isascii() or not text:
+        check_text(field, text)
     return json_text(text).decode()

@@ -1,8 +1,8 @@
 """When an order may be signed without asking for its times again.
 
-`ActionGuard.check_times` is the rule. Once it has passed an order, a window says for how long, at most a second, and for
-which nonces it would pass every order with that expiry. So the hot path compares with ready numbers, and puts before the
-rule itself what lies outside: the first order with a new expiry, and whatever the rule refuses.
+`ActionGuard.check_times` is the rule. A window says for which time, at most a second from now, and for which nonces it
+would pass every order with a certain expiry. So the hot path compares with ready numbers, and puts before the rule itself
+what lies outside: the first order with a new expiry, and whatever the rule refuses.
 """
 
 from __future__ import annotations
