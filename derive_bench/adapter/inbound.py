@@ -75,6 +75,7 @@ _TWO_MAX: Final = 40 + 1 + 9
 _FOUR_MAX: Final = 40 + 3 + 17
 _FIVE_MAX: Final = 40 + 4 + 21
 
+_GREEKS: Final = ("d", "g", "v", "t", "r", "i", "bi", "ai", "f")
 _NUMERIC: Final = b"0123456789.-"
 _TEN_NUMBERS: Final = b"[,,,,,,,,,]"
 
@@ -147,31 +148,17 @@ def parse_option_greeks(ticker: Ticker, instrument: Instrument, ts_init: int) ->
     pricing = body.option_pricing
     if pricing is None:
         return None
-    delta, gamma, vega, theta, rho = pricing.d, pricing.g, pricing.v, pricing.t, pricing.r
-    mark_iv, bid_iv, ask_iv, forward = pricing.i, pricing.bi, pricing.ai, pricing.f
     try:
-        interest = _interest(body.stats).oi
-        data = f"[{delta},{gamma},{vega},{theta},{rho},{mark_iv},{bid_iv},{ask_iv},{forward},{interest}]".encode()
-        if data.translate(None, _NUMERIC) != _TEN_NUMBERS:
+        numbers = (
+            f"[{pricing.d},{pricing.g},{pricing.v},{pricing.t},{pricing.r},"
+            f"{pricing.i},{pricing.bi},{pricing.ai},{pricing.f},{_interest(body.stats).oi}]"
+        ).encode()
+        if numbers.translate(None, _NUMERIC) != _TEN_NUMBERS:
             raise UnicodeError
-        _grammar(data)
+        _grammar(numbers)
     except _NOT_INTEGRAL:
-        interest = _check_greeks(body, pricing)
-    return OptionGreeks(
-        instrument.id,
-        delta,
-        gamma,
-        vega,
-        theta,
-        rho,
-        mark_iv,
-        bid_iv,
-        ask_iv,
-        forward,
-        interest,
-        ticker.timestamp * _MS,
-        ts_init,
-    )
+        numbers = _greeks_exactly(body, pricing)
+    return OptionGreeks(instrument.id, numbers, ticker.timestamp * _MS, ts_init)
 
 
 def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index: int = 0) -> TradeTick:
@@ -368,10 +355,11 @@ def _bar_exactly(candle: Candle, instrument: Instrument, ts_init: int, index: in
     )
 
 
-def _check_greeks(body: TickerBody, pricing: OptionPricing) -> str | None:
-    for name in ("d", "g", "v", "t", "r", "i", "bi", "ai", "f"):
-        exact(getattr(pricing, name), f"{_BODY}.option_pricing.{name}")
+def _greeks_exactly(body: TickerBody, pricing: OptionPricing) -> bytes:
+    texts = [getattr(pricing, name) for name in _GREEKS]
+    for name, text in zip(_GREEKS, texts, strict=True):
+        exact(text, f"{_BODY}.option_pricing.{name}")
     interest = body.open_interest
     if interest is not None:
         exact(interest, f"{_BODY}.stats.oi")
-    return interest
+    return f"[{','.join(texts)},{'null' if interest is None else interest}]".encode()

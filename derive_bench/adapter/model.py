@@ -203,96 +203,80 @@ class FundingRateUpdate(Struct, frozen=True, gc=False, eq=False):
 
 
 class OptionGreeks(Struct, frozen=True, gc=False, eq=False):
-    """Greeks and implied volatilities of an option, exact; `as_floats` is the view for numeric work.
+    """Greeks and implied volatilities of an option, exact decimals; `as_floats` is the view for numeric work.
 
-    The texts are legal numbers, checked when this was built. Equal when the values are.
+    `numbers` is the JSON array of the venue's own texts, checked when this was built, in the order of `as_decimals`.
+    Equal when the values are.
     """
 
     instrument_id: str
-    delta_text: str
-    gamma_text: str
-    vega_text: str
-    theta_text: str
-    rho_text: str
-    mark_iv_text: str
-    bid_iv_text: str
-    ask_iv_text: str
-    underlying_price_text: str
-    open_interest_text: str | None
+    numbers: bytes
     ts_event: int
     ts_init: int
 
     @property
     def delta(self) -> Decimal:
         """Change of the option's price with its underlying's."""
-        return Decimal(self.delta_text)
+        return self._number(0)
 
     @property
     def gamma(self) -> Decimal:
         """Change of delta with the underlying's price."""
-        return Decimal(self.gamma_text)
+        return self._number(1)
 
     @property
     def vega(self) -> Decimal:
         """Change of the price with volatility, as the venue scales it."""
-        return Decimal(self.vega_text)
+        return self._number(2)
 
     @property
     def theta(self) -> Decimal:
         """Change of the price with time, as the venue scales it."""
-        return Decimal(self.theta_text)
+        return self._number(3)
 
     @property
     def rho(self) -> Decimal:
         """Change of the price with the interest rate, as the venue scales it."""
-        return Decimal(self.rho_text)
+        return self._number(4)
 
     @property
     def mark_iv(self) -> Decimal:
         """Implied volatility at the mark."""
-        return Decimal(self.mark_iv_text)
+        return self._number(5)
 
     @property
     def bid_iv(self) -> Decimal:
         """Implied volatility at the best bid, 0 without one."""
-        return Decimal(self.bid_iv_text)
+        return self._number(6)
 
     @property
     def ask_iv(self) -> Decimal:
         """Implied volatility at the best ask, 0 without one."""
-        return Decimal(self.ask_iv_text)
+        return self._number(7)
 
     @property
     def underlying_price(self) -> Decimal:
         """The forward price."""
-        return Decimal(self.underlying_price_text)
+        return self._number(8)
 
     @property
     def open_interest(self) -> Decimal | None:
         """Open interest in contracts, None where the ticker has no statistics."""
-        return None if self.open_interest_text is None else Decimal(self.open_interest_text)
+        return self.as_decimals()[-1]
 
     def as_decimals(self) -> tuple[Decimal | None, ...]:
         """Return delta, gamma, vega, theta, rho, mark, bid and ask IV, forward and open interest."""
-        return tuple(None if text is None else Decimal(text) for text in self._texts())
+        return tuple(None if text == "null" else Decimal(text) for text in self._texts())
 
     def as_floats(self) -> tuple[float | None, ...]:
         """Return the same as `as_decimals`, as the nearest doubles."""
-        return tuple(None if text is None else float(text) for text in self._texts())
+        return tuple(None if text == "null" else float(text) for text in self._texts())
 
-    def _texts(self) -> tuple[str | None, ...]:
-        return (
-            self.delta_text,
-            self.gamma_text,
-            self.vega_text,
-            self.theta_text,
-            self.rho_text,
-            self.mark_iv_text,
-            self.bid_iv_text,
-            self.ask_iv_text,
-            self.underlying_price_text,
-            self.open_interest_text,
-        )
+    def _number(self, place: int) -> Decimal:
+        return Decimal(self._texts()[place])
+
+    def _texts(self) -> list[str]:
+        return self.numbers[1:-1].decode("ascii").split(",")
 
     def _key(self) -> tuple[Any, ...]:
         return self.instrument_id, self.as_decimals(), self.ts_event, self.ts_init

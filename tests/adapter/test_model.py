@@ -63,31 +63,38 @@ def test_a_mark_is_no_index_price() -> None:
 
 
 def greeks_of(**changes: Any) -> OptionGreeks:
-    texts = ("0.5", "0.00036344", "0.40175", "-0.90562", "16.38143", "0.67698", "0", "0.88815", "1992.6", "42.13")
-    names = ("delta", "gamma", "vega", "theta", "rho", "mark_iv", "bid_iv", "ask_iv", "underlying_price", "open_interest")
-    fields = {
-        "instrument_id": "X.DERIVE",
-        **{f"{name}_text": text for name, text in zip(names, texts, strict=True)},
-        "ts_event": 1,
-        "ts_init": 2,
+    numbers = {
+        "delta": "0.5",
+        "gamma": "0.00036344",
+        "vega": "0.40175",
+        "theta": "-0.90562",
+        "rho": "16.38143",
+        "mark_iv": "0.67698",
+        "bid_iv": "0",
+        "ask_iv": "0.88815",
+        "underlying_price": "1992.6",
+        "open_interest": "42.13",
     }
-    return OptionGreeks(**{**fields, **changes})
+    fields = {"instrument_id": "X.DERIVE", "ts_event": 1, "ts_init": 2}
+    for name, value in changes.items():
+        (numbers if name in numbers else fields)[name] = value
+    return OptionGreeks(**fields, numbers=f"[{','.join(numbers.values())}]".encode())
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("delta_text", "0.6"),
-        ("open_interest_text", None),
-        ("open_interest_text", "1"),
+        ("delta", "0.6"),
+        ("open_interest", "null"),
+        ("open_interest", "1"),
         ("ts_event", 5),
         ("ts_init", 5),
         ("instrument_id", "Y.DERIVE"),
     ],
 )
 def test_greeks_differ_when_one_of_their_values_does(name: str, value: Any) -> None:
-    assert greeks_of() == greeks_of(delta_text="0.50", bid_iv_text="0.000")
-    assert (greeks_of() != greeks_of(delta_text="0.50")) is False
+    assert greeks_of() == greeks_of(delta="0.50", bid_iv="0.000")
+    assert (greeks_of() != greeks_of(delta="0.50")) is False
     assert greeks_of() != greeks_of(**{name: value})
     assert (greeks_of() == greeks_of(**{name: value})) is False
 
