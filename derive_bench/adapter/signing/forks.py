@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import os
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["forget_in_child"]
 
 
 class _Forgetful(Protocol):
-    def _after_fork(self) -> None: ...
+    @property
+    def _after_fork(self) -> Callable[[], None]: ...
 
 
 _objects: Final[WeakSet[_Forgetful]] = WeakSet()

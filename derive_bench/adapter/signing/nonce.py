@@ -41,62 +41,68 @@ class NonceSource(Uncopyable):
     """The nonces of one (wallet, subaccount) in one protocol.
 
     `clock_ns` returns the UTC time in ns. A clock that stands still or goes back gives increasing nonces all the same.
+
+    Attributes:
+        next: ``next() -> int``, a nonce greater than every one that an earlier call returned or `advance` was told of.
+        advance: ``advance(seen: int)`` makes later nonces greater than `seen`, one that the venue reports as used. Raises
+            `SigningError` for one that no order of this protocol can have now (its scale, or too far ahead of the clock),
+            since nonces after it would all be refused.
     """
 
-    __slots__ = ("__weakref__", "_clock_ns", "_draw", "_lock", "_protocol", "_renew_at_ns", "_renewing")
+    # Closures instead of methods: the state is read as cells, which takes a third off the time of `next`.
+    __slots__ = ("__weakref__", "_after_fork", "advance", "next")
+
+    next: Callable[[], int]
+    advance: Callable[[int], None]
 
     def __init__(self, protocol: Protocol, clock_ns: Callable[[], int] = time.time_ns) -> None:
-        self._protocol = protocol
-        self._clock_ns = clock_ns
-        self._lock = threading.RLock()
-        self._renewing = False
-        now_ns = clock_ns()
-        self._draw = count(now_ns // protocol.nonce_step_ns).__next__
-        self._renew_at_ns = now_ns + _LIFE_NS
+        step_ns, future_ns, beyond = protocol.nonce_step_ns, protocol.nonce_future_ns, 10**protocol.nonce_digits_max
+        lock = threading.RLock()
+        renewing = False
+        started_ns = clock_ns()
+        draw = count(started_ns // step_ns).__next__
+        renew_at_ns = started_ns + _LIFE_NS
+
+        def next_nonce() -> int:
+            if clock_ns() >= renew_at_ns:
+                renew(0)
+            return draw()
+
+        def advance(seen: int) -> None:
+            if not 0 <= seen < beyond or (future_ns is not None and seen * step_ns - clock_ns() > future_ns):
+                raise SigningError(f"nonce: {seen} cannot be a used nonce of {protocol.name}: it is ahead of what the venue takes now")
+            # Most reports are of our own nonces. Drawing one is how to see where the counter stands.
+            if draw() <= seen:
+                renew(seen + 1)
+
+        def renew(least: int) -> None:
+            """Replace the counter by one from the clock's time or `least`, whichever is later, if there is need to."""
+            nonlocal draw, renew_at_ns, renewing
+            with lock:
+                if renewing:
+                    return  # a signal handler that interrupted a renewal: it draws from the old counter, within the margin
+                renewing = True
+                try:
+                    now_ns = clock_ns()
+                    drawn = draw()
+                    if drawn < least or now_ns >= renew_at_ns:
+                        start = max(drawn + _MARGIN, now_ns // step_ns, least)
+                        draw = count(start).__next__
+                        renew_at_ns = now_ns + _LIFE_NS
+                finally:
+                    renewing = False
+
+        def after_fork() -> None:
+            # The lock may have been held by a thread that the child has not; the counter is the parent's too.
+            nonlocal lock, renew_at_ns, renewing
+            lock = threading.RLock()
+            renewing = False
+            renew_at_ns = 0
+
+        self.next = next_nonce
+        self.advance = advance
+        self._after_fork = after_fork
         forget_in_child(self)
-
-    def next(self) -> int:
-        """Return a nonce greater than every one that an earlier call returned or `advance` was told of."""
-        if self._clock_ns() >= self._renew_at_ns:
-            self._renew(0)
-        return self._draw()
-
-    def advance(self, seen: int) -> None:
-        """Make later nonces greater than `seen`, one that the venue reports as used.
-
-        Raises `SigningError` for one that no order of this protocol can have now (its scale, or too far ahead of the
-        clock), since nonces after it would all be refused.
-        """
-        protocol = self._protocol
-        now_ns = self._clock_ns()
-        future_ns = protocol.nonce_future_ns
-        if not 0 <= seen < 10**protocol.nonce_digits_max or (future_ns is not None and seen * protocol.nonce_step_ns - now_ns > future_ns):
-            raise SigningError(f"nonce: {seen} cannot be a used nonce of {protocol.name}: it is ahead of what the venue takes now")
-        # Most reports are of our own nonces. Drawing one is how to see where the counter stands.
-        if self._draw() <= seen:
-            self._renew(seen + 1)
-
-    def _renew(self, least: int) -> None:
-        """Replace the counter by one from the clock's time or `least`, whichever is later, if there is need to."""
-        with self._lock:
-            if self._renewing:
-                return  # a signal handler that interrupted a renewal: it draws from the old counter, within the margin
-            self._renewing = True
-            try:
-                now_ns = self._clock_ns()
-                drawn = self._draw()
-                if drawn < least or now_ns >= self._renew_at_ns:
-                    start = max(drawn + _MARGIN, now_ns // self._protocol.nonce_step_ns, least)
-                    self._draw = count(start).__next__
-                    self._renew_at_ns = now_ns + _LIFE_NS
-            finally:
-                self._renewing = False
-
-    def _after_fork(self) -> None:
-        # The lock may have been held by a thread that the child has not; the counter is the parent's too.
-        self._lock = threading.RLock()
-        self._renewing = False
-        self._renew_at_ns = 0
 
 
 class NonceBook(Uncopyable):

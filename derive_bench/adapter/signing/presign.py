@@ -46,7 +46,6 @@ from collections import deque
 from itertools import count
 from typing import Final
 
-
 from derive_bench.adapter.errors import SigningError
 from derive_bench.adapter.signing.forks import forget_in_child
 from derive_bench.adapter.signing.libwally import ec_public_key_from_private_key

@@ -21,6 +21,9 @@ from derive_bench.adapter.signing import NonceBook, NonceSource, forks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# From 3.12 on, Python warns of what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
 NOW_NS = 1_790_871_617_137_835_612
 WALLET = "0x000000000000000000000000000000000000aBcD"
 
@@ -65,18 +68,23 @@ def test_nonces_follow_the_clock_within_a_second() -> None:
         assert clock.now_ns - 10**9 <= source.next() <= clock.now_ns
 
 
-def test_a_renewed_counter_starts_beyond_what_late_threads_draw_from_the_old_one() -> None:
-    # A v2 stream of more than a nonce a microsecond is ahead of the clock when its counter is replaced.
+def test_a_renewed_counter_starts_beyond_what_late_threads_draw_from_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counters: list[count[int]] = []
+
+    def seen_count(start: int) -> count[int]:
+        counters.append(count(start))
+        return counters[-1]
+
+    monkeypatch.setattr(f"{NonceSource.__module__}.count", seen_count)
     clock = Clock()
     source = NonceSource(V2_MAINNET, clock)
-    for _ in range(1_500):
-        source.next()
-    late = source._draw
-    clock.now_ns += 1_000_000
-    source._renew_at_ns = clock.now_ns
+    # Ahead of the clock, as a v2 stream of more than a nonce a microsecond is, when its counter is replaced.
+    source.advance(NOW_NS // 1_000 + 5_000_000)
+    clock.now_ns += 10**9
     renewed = source.next()
-    assert [late() for _ in range(4_000)][-1] < renewed
-    assert renewed == NOW_NS // 1_000 + 1_500 + 4_096
+    assert len(counters) == 3
+    assert [next(counters[1]) for _ in range(4_000)][-1] < renewed
+    assert renewed == NOW_NS // 1_000 + 5_000_001 + 4_096
 
 
 @pytest.mark.parametrize("protocol", [V3_MAINNET, V2_MAINNET], ids=lambda p: p.name)
@@ -174,39 +182,45 @@ def test_a_draw_that_interrupts_a_renewal(monkeypatch: pytest.MonkeyPatch) -> No
         return count(start)
 
     monkeypatch.setattr(f"{NonceSource.__module__}.count", interrupted_count)
-    source._renew_at_ns = 0
+    source.advance(NOW_NS // 1_000 + 5_000_000)
+    clock.now_ns += 10**9
     later = [source.next() for _ in range(10)]
     assert 0 < inner[0] < later[0]
     assert later == sorted(set(later))
 
 
 def test_a_forked_child_starts_anew() -> None:
-    source = NonceSource(V3_MAINNET)
+    clock = Clock()
     held = threading.Event()
     release = threading.Event()
 
-    def hold() -> None:
-        with source._lock:
+    def blocking_clock() -> int:
+        if threading.current_thread() is thread and thread.name == "renews":
             held.set()
             release.wait()
+        thread.name = "renews"  # the second read of the thread is within the lock
+        return clock.now_ns
 
-    thread = threading.Thread(target=hold)
+    thread = threading.Thread(target=lambda: source.next())
+    source = NonceSource(V3_MAINNET, blocking_clock)
+    thread.name = "draws"
+    clock.now_ns += 10**9
     thread.start()
     held.wait()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover
         # The lock's holder is not here; a draw must not wait for it.
+        clock.now_ns += 10**9
         os.write(writer, str(source.next()).encode())
         os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
     release.set()
     thread.join()
-    own = source.next()
-    assert os.waitpid(child, 0)[1] == 0
     childs = int(os.read(reader, 100))
     os.close(reader)
     os.close(writer)
-    assert childs > own
+    assert childs == NOW_NS + 2 * 10**9 > source.next()
 
 
 @pytest.mark.parametrize("copier", [copy.copy, copy.deepcopy, pickle.dumps])

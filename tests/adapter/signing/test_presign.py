@@ -35,6 +35,9 @@ from tests.adapter.signing.generated import BENCHMARK_KEY, HARDHAT_KEY, address
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# From 3.12 on, Python warns of what these tests are about.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
 ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 HALF_ORDER = (ORDER // 2).to_bytes(32, "big")
 DIGEST = keccak256(b"a digest")
