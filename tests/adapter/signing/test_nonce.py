@@ -176,13 +176,14 @@ def test_a_draw_that_interrupts_a_renewal(monkeypatch: pytest.MonkeyPatch) -> No
 
     def interrupted_count(start: int) -> Iterator[int]:
         # The last moment of a renewal, when a signal handler draws.
-        if not inner:
-            inner.append(-1)
+        if inner == [0]:
+            inner[0] = -1
             inner[0] = source.next()
         return count(start)
 
     monkeypatch.setattr(f"{NonceSource.__module__}.count", interrupted_count)
     source.advance(NOW_NS // 1_000 + 5_000_000)
+    inner.append(0)
     clock.now_ns += 10**9
     later = [source.next() for _ in range(10)]
     assert 0 < inner[0] < later[0]
