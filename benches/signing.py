@@ -178,8 +178,8 @@ def _(inputs: Inputs) -> dict[str, Any]:
 def _(inputs: Inputs) -> dict[str, Any]:
     from derive_bench.adapter.signing import PresignPool
 
-    # So large that the thread never finds it full.
-    pool = PresignPool(1 << 24)
+    # Never full while the row runs, which uses far more than the thread makes, and soon full and idle after it.
+    pool = PresignPool(PRESIGNED_READY + 128)
     namespace = _presigned(inputs, pool)
     pool.start()
     return namespace
