@@ -7,8 +7,7 @@ which are limit or market orders with three members more, and the other cancels,
 An order row begins at an `OrderCommand` whose price and amount are decimals, and its guards run and pass on a fixed clock:
 tick, step, limits, ranges, expiry, nonce window. Inputs are the two fixed sets of ROWS.md. The ``_cold`` twins have 1,024
 commands of which no two have a price, an amount, an id, a label or a nonce in common; as in a stream of orders, the max fee
-stays, and so does the expiry, as long as the second lasts. ``cancel`` begins at the command, which holds the ids as the wire
-has them; ``cancel_from_ids`` builds and checks that command too.
+stays, and so does the expiry, as long as the second lasts.
 
 ``atom/order_json`` is all that an order row does besides signing: guards and JSON are one pass.
 
@@ -265,46 +264,24 @@ def _(inputs: Inputs) -> dict[str, Any]:
 
 @suite.row(
     "exec_pipeline/cancel",
-    "cancel(x)",
-    cold="cancels",
-    summary="cancel command, that is its ids -> params",
+    "cancel_order('ETH-PERP', x)",
+    cold="order_ids",
+    summary="ids -> params",
     control="atom/empty_call",
 )
 @suite.row(
     "exec_pipeline/cancel_rpc",
-    "cancel_rpc(x)",
-    cold="cancels",
-    summary="cancel command -> request, id from its source",
+    "cancel_order_rpc('ETH-PERP', x)",
+    cold="order_ids",
+    summary="ids -> request, id from its source",
     parts=("exec_pipeline/cancel",),
     control="atom/empty_call",
 )
 def _(inputs: Inputs) -> dict[str, Any]:
-    from derive_bench.adapter.outbound import CancelOrder
-
     encoder = _encoder(inputs)
     return {
-        "cancel": encoder.cancel,
-        "cancel_rpc": encoder.cancel_rpc,
-        "x": CancelOrder("ETH-PERP", ORDER_ID, SUBACCOUNT_ID),
-        "cancels": lambda: [CancelOrder("ETH-PERP", each.order_id, SUBACCOUNT_ID) for each in inputs.orders_cold(COLD_COUNT)],
-    }
-
-
-@suite.row(
-    "exec_pipeline/cancel_from_ids",
-    "cancel(CancelOrder('ETH-PERP', x, subaccount_id))",
-    cold="order_ids",
-    summary="ids -> cancel command, checked -> params",
-    parts=("exec_pipeline/cancel",),
-    control="atom/empty_call",
-)
-def _(inputs: Inputs) -> dict[str, Any]:
-    from derive_bench.adapter.outbound import CancelOrder
-
-    return {
-        "cancel": _encoder(inputs).cancel,
-        "CancelOrder": CancelOrder,
-        "subaccount_id": SUBACCOUNT_ID,
+        "cancel_order": encoder.cancel_order,
+        "cancel_order_rpc": encoder.cancel_order_rpc,
         "x": ORDER_ID,
         "order_ids": lambda: [each.order_id for each in inputs.orders_cold(COLD_COUNT)],
     }

@@ -163,7 +163,6 @@ PUBLIC: Final[dict[str, tuple[str, ...]]] = {
         "CancelAll",
         "CancelByLabel",
         "CancelCommand",
-        "CancelOrder",
         "CancelTriggerOrder",
         "OrderCommand",
         "OrderEncoder",

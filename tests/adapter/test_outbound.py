@@ -18,7 +18,6 @@ from derive_bench.adapter.outbound import (
     CancelAll,
     CancelByLabel,
     CancelCommand,
-    CancelOrder,
     CancelTriggerOrder,
     OrderTerms,
     ReplaceOrder,
@@ -182,7 +181,7 @@ def test_awkward_labels_arrive_as_they_are(label: str) -> None:
             "label": label,
             "subaccount_id": SUBACCOUNT_ID,
         }
-        assert params(encoder.cancel(CancelOrder("ETH-PERP", label, 1)))["order_id"] == label
+        assert params(encoder.cancel_order("ETH-PERP", label))["order_id"] == label
         sent = params(encoder.replace(ReplaceOrder(order=make_order(), order_id_to_cancel=label), NONCES["v3"]))
         assert sent["order_id_to_cancel"] == label
 
@@ -286,11 +285,6 @@ def test_trigger_orders_of_v2_have_their_own_method_ids_and_lifetime() -> None:
 @pytest.mark.parametrize(
     ("command", "method", "expected"),
     [
-        (
-            CancelOrder("ETH-PERP", "o-1", 5),
-            "private/cancel",
-            {"instrument_name": "ETH-PERP", "order_id": "o-1", "subaccount_id": 5},
-        ),
         (CancelTriggerOrder("o-2", 5), "private/cancel_trigger_order", {"order_id": "o-2", "subaccount_id": 5}),
         (CancelByLabel("l", 5), "private/cancel_by_label", {"label": "l", "subaccount_id": 5}),
         (
@@ -311,6 +305,24 @@ def test_cancels(command: CancelCommand, method: str, expected: dict[str, Any]) 
     assert params(encoder.cancel(command)) == expected
     assert params(encoder.cancel_rpc(command)) == {"id": 1, "method": method, "params": expected}
     assert params(encoder.cancel_rpc(command, 77))["id"] == 77
+
+
+@pytest.mark.parametrize("name", ["ETH-PERP", "NOT-LISTED", 'odd"name', "ünlisted"])
+def test_a_cancel_of_one_order(name: str) -> None:
+    encoder = make_encoder()
+    for order_id in ("o-1", 'o"2\\', "ö-3"):
+        expected = {"instrument_name": name, "order_id": order_id, "subaccount_id": SUBACCOUNT_ID}
+        assert params(encoder.cancel_order(name, order_id)) == expected
+        request = params(encoder.cancel_order_rpc(name, order_id, 77))
+        assert request == {"id": 77, "method": "private/cancel", "params": expected}
+    assert params(encoder.cancel_order_rpc(name, "o"))["id"] == 1
+
+
+def test_what_cancels_remember_is_bounded() -> None:
+    encoder = make_encoder()
+    for number in range(20_000):
+        encoder.cancel_order(f"X-{number}", "o")
+    assert len(encoder._before_order_id) <= 16_384
 
 
 def test_nonces_and_ids_come_from_their_sources() -> None:
@@ -389,7 +401,7 @@ def test_requests_are_what_the_venue_publishes() -> None:
             encoder.replace(ReplaceOrder(order=order, order_id_to_cancel=uuid, expected_filled_amount=1), nonce),
         ),
         ("ReplaceOrderRequest", encoder.replace(ReplaceOrder(order=order, nonce_to_cancel=nonce), nonce)),
-        ("CancelOrderRequest", encoder.cancel(CancelOrder("ETH-PERP", uuid, 1))),
+        ("CancelOrderRequest", encoder.cancel_order("ETH-PERP", uuid)),
         ("CancelTriggerOrderRequest", encoder.cancel(CancelTriggerOrder(uuid, 1))),
         ("CancelByLabelRequest", encoder.cancel(CancelByLabel("l", 1, "ETH-PERP"))),
         ("CancelAllRequest", encoder.cancel(CancelAll(1, True, True))),

@@ -12,7 +12,6 @@ from derive_bench.adapter.instruments import InstrumentRegistry
 from derive_bench.adapter.model import OrderSide, OrderType, TimeInForce
 from derive_bench.adapter.outbound import (
     CancelByLabel,
-    CancelOrder,
     CancelTriggerOrder,
     OrderEncoder,
     OrderTerms,
@@ -272,14 +271,17 @@ def test_a_trigger_order_has_its_own_lifetime_rule_after_an_ordinary_one_too() -
 @pytest.mark.parametrize(
     ("build", "field"),
     [
-        (lambda: CancelOrder("", "o", 1), "instrument_name"),
-        (lambda: CancelOrder("ETH-PERP", "", 1), "order_id"),
-        (lambda: CancelOrder("ETH-PERP", SURROGATE, 1), "order_id"),
+        (lambda: unused_encoder().cancel_order("", "o"), "instrument_name"),
+        (lambda: unused_encoder().cancel_order(SURROGATE, "o"), "instrument_name"),
+        (lambda: unused_encoder().cancel_order(["ETH-PERP"], "o"), "instrument_name"),  # type: ignore[arg-type]
+        (lambda: unused_encoder().cancel_order("ETH-PERP", ""), "order_id"),
+        (lambda: unused_encoder().cancel_order("ETH-PERP", SURROGATE), "order_id"),
+        (lambda: unused_encoder().cancel_order("ETH-PERP", b"o"), "order_id"),  # type: ignore[arg-type]
         (lambda: CancelTriggerOrder(SURROGATE, 1), "order_id"),
         (lambda: CancelByLabel("", 1), "label"),
         (lambda: CancelByLabel(SURROGATE, 1), "label"),
         (lambda: CancelByLabel("l", 1, ""), "instrument_name"),
-        (lambda: CancelOrder("ETH-PERP", None, 1), "order_id"),  # type: ignore[arg-type]
+        (lambda: unused_encoder().cancel_order("ETH-PERP", None), "order_id"),  # type: ignore[arg-type]
     ],
 )
 def test_cancels_refused(build: Any, field: str) -> None:

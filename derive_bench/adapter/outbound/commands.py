@@ -5,7 +5,8 @@ say what goes with it. The encoder checks them, since it knows the instrument, t
 on any instrument, its `OrderTerms` refuse.
 
 The cancels need no signature and nothing but ids: each is its request's params field by field, and checks itself when it
-is built, with `OrderRefused` for an id or label that no request can carry.
+is built, with `OrderRefused` for an id or label that no request can carry. The cancel of one order, by far the most
+frequent, is not here: it is a call of the encoder's, `OrderEncoder.cancel_order`, without an object in between.
 
 Sources: PROTOCOL.md, WebSocket (orders); docs.derive.xyz, order types; the venue's OpenAPI document.
 """
@@ -28,7 +29,6 @@ __all__ = [
     "CancelAll",
     "CancelByLabel",
     "CancelCommand",
-    "CancelOrder",
     "CancelTriggerOrder",
     "OrderCommand",
     "OrderTerms",
@@ -139,23 +139,6 @@ class TriggerOrder(Struct, frozen=True, kw_only=True):
     """v2 only, and needed there: the id of the connection."""
 
 
-class CancelOrder(Struct, frozen=True, gc=False):
-    """Cancel one order by the venue's id."""
-
-    method: ClassVar[str] = "private/cancel"
-
-    instrument_name: str
-    order_id: str
-    subaccount_id: int
-
-    def __post_init__(self) -> None:
-        name, order_id = self.instrument_name, self.order_id
-        if name.__class__ is not str or order_id.__class__ is not str or not (name and order_id and name.isascii() and order_id.isascii()):
-            # What is left to check, or an error: a cancel is built as often as it is sent.
-            check_text("instrument_name", name)
-            check_text("order_id", order_id)
-
-
 class CancelTriggerOrder(Struct, frozen=True, gc=False):
     """Cancel one trigger order that has not been triggered."""
 
@@ -193,7 +176,7 @@ class CancelAll(Struct, frozen=True, gc=False, omit_defaults=True):
     cancel_algo_orders: bool | None = None
 
 
-CancelCommand = CancelOrder | CancelTriggerOrder | CancelByLabel | CancelAll
+CancelCommand = CancelTriggerOrder | CancelByLabel | CancelAll
 
 
 def check_text(field: str, text: object) -> None:

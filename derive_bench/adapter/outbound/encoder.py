@@ -57,6 +57,10 @@ _TRIGGERS: Final = {TriggerKind.STOP_LOSS: "stoploss", TriggerKind.TAKE_PROFIT: 
 _TRIGGER_PRICES: Final = {TriggerType.MARK_PRICE: "mark", TriggerType.INDEX_PRICE: "index"}
 
 
+_CANCELS_MAX: Final = 16_384
+"""The most instruments that cancels are prepared for; any name can be given to one."""
+
+
 class _Numbers(NamedTuple):
     price_wei: int
     amount_wei: int
@@ -107,6 +111,8 @@ class OrderEncoder:
         quote = '"' if protocol.nonce_is_text else ""
         self._before_nonce = f'","nonce":{quote}'
         self._after_nonce = f'{quote},"signature_expiry_sec":'
+        self._before_order_id: dict[str, bytes] = {}
+        self._after_order_id = b',"subaccount_id":%d}' % subaccount_id
         # Bounded by the instruments, times the few terms there are.
         self._markets: dict[tuple[str, OrderSide, OrderTerms], Market] = {}
         self._price = wei_converter(protocol, "limit_price")
@@ -149,14 +155,42 @@ class OrderEncoder:
         lead = f'{{"id":{request_id},"method":"{self._protocol.trigger_method}","params":'
         return self._write(command.order, nonce, lead, self._trigger_members(command) + "}}", True)
 
+    def cancel_order(self, instrument_name: str, order_id: str) -> bytes:
+        """Return the params of ``private/cancel`` for one order by the venue's id, on any instrument, known or not.
+
+        Raises `OrderRefused` for a name or id that no request can carry.
+        """
+        try:
+            # Only a text that is not empty is above the empty text.
+            if order_id > "":
+                return self._before_order_id[instrument_name] + json_text(order_id) + self._after_order_id
+        except (KeyError, TypeError, UnicodeEncodeError):
+            pass
+        return self._learn_cancel(instrument_name, order_id)
+
+    def cancel_order_rpc(self, instrument_name: str, order_id: str, request_id: int | None = None) -> bytes:
+        """Return the request that cancels one order; the id comes from its source unless given. Raises as above."""
+        if request_id is None:
+            request_id = self._next_id()
+        return b'{"id":%d,"method":"private/cancel","params":%b}' % (request_id, self.cancel_order(instrument_name, order_id))
+
     cancel: Final[Callable[[CancelCommand], bytes]] = staticmethod(json_text)
-    """The params of a cancel of any kind, which checked itself when it was built."""
+    """The params of any other cancel, which checked itself when it was built."""
 
     def cancel_rpc(self, command: CancelCommand, request_id: int | None = None) -> bytes:
-        """Return the request of a cancel of any kind; the id comes from its source unless given."""
+        """Return the request of any other cancel; the id comes from its source unless given."""
         if request_id is None:
             request_id = self._next_id()
         return f'{{"id":{request_id},"method":"{command.method}","params":'.encode() + json_text(command) + b"}"
+
+    def _learn_cancel(self, instrument_name: str, order_id: str) -> bytes:
+        check_text("instrument_name", instrument_name)
+        check_text("order_id", order_id)
+        if len(self._before_order_id) >= _CANCELS_MAX:
+            self._before_order_id.clear()
+        before = b'{"instrument_name":%b,"order_id":' % json_text(instrument_name)
+        self._before_order_id[instrument_name] = before
+        return before + json_text(order_id) + self._after_order_id
 
     def _market(self, order: OrderCommand) -> Market:
         market = prepare(order.terms, order.side, self._instruments[order.instrument_name], self._protocol, self._account)
