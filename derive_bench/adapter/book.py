@@ -177,7 +177,8 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
         return self._made() == other._made() if isinstance(other, OrderBookDeltas) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
+        # A Struct's own is by identity here.
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(tuple(self._made()))

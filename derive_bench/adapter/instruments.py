@@ -164,8 +164,7 @@ def _positive(text: str, path: str) -> Decimal:
 
 
 def _places(multiple: Decimal, path: str) -> int:
-    exponent = multiple.normalize(WIDE).as_tuple().exponent
-    assert isinstance(exponent, int)
+    exponent = int(multiple.normalize(WIDE).as_tuple().exponent)
     if -exponent > _MAX_PLACES:
         raise DecodeError(f"{-exponent} decimal places, at most {_MAX_PLACES} are taken", path)
     return max(0, -exponent)

@@ -131,5 +131,5 @@ def _each_value(build: _Build) -> _Build:
     return lambda values, path: {key: build(value, f"{path}.{key}") for key, value in values.items()}
 
 
-def _as_it_is(value: Any, path: str) -> Any:
+def _as_it_is(value: Any, _path: str) -> Any:
     return value

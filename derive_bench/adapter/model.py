@@ -196,7 +196,8 @@ class FundingRateUpdate(Struct, frozen=True, gc=False, eq=False):
         return self._key() == other._key() if isinstance(other, FundingRateUpdate) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
+        # A Struct's own is by identity here.
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -285,7 +286,8 @@ class OptionGreeks(Struct, frozen=True, gc=False, eq=False):
         return self._key() == other._key() if isinstance(other, OptionGreeks) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # noqa: SIM201 -- a Struct's own comparison is by identity
+        # A Struct's own is by identity here.
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self._key())
