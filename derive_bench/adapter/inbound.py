@@ -175,13 +175,18 @@ def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index:
     except _NOT_INTEGRAL:
         price = -scaled(trade.trade_price, instrument.price_precision, f"$.params.data[{index}].trade_price")
         size = -scaled(trade.trade_amount, instrument.size_precision, f"$.params.data[{index}].trade_amount")
+    direction, role = trade.direction, trade.liquidity_role
+    if role is None or role == "taker":
+        aggressor = _BUYER if direction == "buy" else _SELLER if direction == "sell" else _NO_AGGRESSOR
+    else:
+        aggressor = _AGAINST_MAKER.get(direction, _NO_AGGRESSOR) if role == "maker" else _NO_AGGRESSOR
     return TradeTick(
         instrument.id,
         -price,
         -size,
         instrument.price_precision,
         instrument.size_precision,
-        _AGGRESSOR.get((trade.liquidity_role, trade.direction), _NO_AGGRESSOR),
+        aggressor,
         trade.trade_id,
         trade.timestamp * _MS,
         ts_init,
@@ -308,15 +313,10 @@ _ORDER_TYPE: Final = {
     ("limit", "takeprofit"): OrderType.LIMIT_IF_TOUCHED,
     ("market", "takeprofit"): OrderType.MARKET_IF_TOUCHED,
 }
+_BUYER: Final = AggressorSide.BUYER
+_SELLER: Final = AggressorSide.SELLER
 _NO_AGGRESSOR: Final = AggressorSide.NO_AGGRESSOR
-_AGGRESSOR: Final = {
-    (None, "buy"): AggressorSide.BUYER,
-    (None, "sell"): AggressorSide.SELLER,
-    ("taker", "buy"): AggressorSide.BUYER,
-    ("taker", "sell"): AggressorSide.SELLER,
-    ("maker", "buy"): AggressorSide.SELLER,
-    ("maker", "sell"): AggressorSide.BUYER,
-}
+_AGAINST_MAKER: Final = {"buy": _SELLER, "sell": _BUYER}
 
 
 def _known(words: Mapping[str, _E], word: str) -> _E | str:
