@@ -20,14 +20,14 @@ __all__ = ["address_word", "encode_trade", "int_word", "trade_words", "uint_word
 _ADDRESS: Final = re.compile("0[xX][0-9a-fA-F]{40}", re.ASCII)
 
 # A bool is an integer to Python, and `True` to a price: words are made of integers only.
-_BID_TAIL: Final = (1).to_bytes(32, "big")
+_BID_TAIL: Final = (1).to_bytes(32)
 _ASK_TAIL: Final = bytes(32)
 
 
 def uint_word(value: int, field: str) -> bytes:
     """Return `value` as a uint256 word. Raises `SigningError` naming `field` outside [0, 2^256 - 1]."""
     try:
-        return value.to_bytes(32, "big")
+        return value.to_bytes(32)
     except (OverflowError, AttributeError):
         refuse_integer(field, value, signed=False)
 
@@ -35,7 +35,7 @@ def uint_word(value: int, field: str) -> bytes:
 def int_word(value: int, field: str) -> bytes:
     """Return `value` as an int256 word. Raises `SigningError` naming `field` outside [-2^255, 2^255 - 1]."""
     try:
-        return value.to_bytes(32, "big", signed=True)
+        return value.to_bytes(32, signed=True)
     except (OverflowError, AttributeError):
         refuse_integer(field, value, signed=True)
 
@@ -86,11 +86,11 @@ def encode_trade(
         return b"".join(
             (
                 address_word(asset_address, "asset_address"),
-                sub_id.to_bytes(32, "big"),
-                limit_price.to_bytes(32, "big", signed=True),
-                amount.to_bytes(32, "big", signed=True),
-                max_fee.to_bytes(32, "big"),
-                recipient_id.to_bytes(32, "big"),
+                sub_id.to_bytes(32),
+                limit_price.to_bytes(32, signed=True),
+                amount.to_bytes(32, signed=True),
+                max_fee.to_bytes(32),
+                recipient_id.to_bytes(32),
                 _BID_TAIL if is_bid else _ASK_TAIL,
             )
         )

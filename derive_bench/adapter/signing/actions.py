@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ActionSigner", "TradeAction", "sign_trade_action"]
 
-_BOOL_WORDS: Final = (bytes(32), (1).to_bytes(32, "big"))
+_BOOL_WORDS: Final = (bytes(32), (1).to_bytes(32))
 
 
 class TradeAction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -109,19 +109,19 @@ class ActionSigner:
             data = b"".join(
                 (
                     instrument_words,
-                    limit_price.to_bytes(32, "big", signed=True),
-                    amount.to_bytes(32, "big", signed=True),
-                    max_fee.to_bytes(32, "big"),
+                    limit_price.to_bytes(32, signed=True),
+                    amount.to_bytes(32, signed=True),
+                    max_fee.to_bytes(32),
                     self._bid_tail if is_bid else self._ask_tail,
                 )
             )
             struct = b"".join(
                 (
                     self._before_nonce,
-                    nonce.to_bytes(32, "big"),
+                    nonce.to_bytes(32),
                     self._after_nonce,
                     keccak256(data),
-                    expiry_sec.to_bytes(32, "big"),
+                    expiry_sec.to_bytes(32),
                     self._tail,
                 )
             )

@@ -56,7 +56,7 @@ __all__ = ["PresignPool"]
 _N: Final = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141
 """The order of secp256k1's group (SEC 2, 2.4.1)."""
 _HALF_N: Final = _N // 2
-_N_BYTES: Final = _N.to_bytes(32, "big")
+_N_BYTES: Final = _N.to_bytes(32)
 
 _LABEL: Final = b"derive_bench presigned k"
 _EVEN_ODD: Final = ("1b", "1c")
@@ -214,7 +214,7 @@ class PresignPool(Uncopyable):
         """Return a signature over a 32-byte digest by the next entry, or None if the pool is empty."""
         if type(digest) is not bytes or len(digest) != 32:
             return None  # the ordinary path refuses it, or takes it as it is
-        z = _from_bytes(digest, "big")
+        z = _from_bytes(digest)
         if _getpid() != self._pid:
             self._after_fork()
         try:
@@ -224,10 +224,10 @@ class PresignPool(Uncopyable):
             return None
         s = (a * z + b) % _N
         if s > _HALF_N:
-            return f"{head}{(_N - s).to_bytes(32, 'big').hex()}{v_negated}"
+            return f"{head}{(_N - s).to_bytes(32).hex()}{v_negated}"
         if s == 0:
             return self._sign_hex(digest)
-        return f"{head}{s.to_bytes(32, 'big').hex()}{v_low}"
+        return f"{head}{s.to_bytes(32).hex()}{v_low}"
 
     # -- what a refill does -----------------------------------------------------------------------------------------
 
@@ -264,12 +264,12 @@ class PresignPool(Uncopyable):
         for k, _ in points:
             before.append(before[-1] * k % _N)
         inverse = pow(before.pop(), -1, _N)
-        d = _from_bytes(secret, "big")
+        d = _from_bytes(secret)
         entries = []
         for k, point in reversed(points):
             a = inverse * before.pop() % _N
             inverse = inverse * k % _N
-            b = a * _from_bytes(point[1:], "big") * d % _N
+            b = a * _from_bytes(point[1:]) * d % _N
             parity = point[0] & 1
             entries.append((f"0x{point[1:].hex()}", a, b, _EVEN_ODD[parity], _EVEN_ODD[1 - parity]))
         return entries
@@ -280,12 +280,12 @@ class PresignPool(Uncopyable):
             message = b"%b%b%b%b%b" % (
                 _LABEL,
                 os.urandom(32),
-                next(self._counter).to_bytes(8, "big"),
-                _getpid().to_bytes(8, "big"),
-                time.time_ns().to_bytes(8, "big"),
+                next(self._counter).to_bytes(8),
+                _getpid().to_bytes(8),
+                time.time_ns().to_bytes(8),
             )
-            k = 1 + _from_bytes(hmac.digest(secret, message, "sha512"), "big") % (_N - 1)
-            point = bytes(ec_public_key_from_private_key(k.to_bytes(32, "big")))
+            k = 1 + _from_bytes(hmac.digest(secret, message, "sha512")) % (_N - 1)
+            point = bytes(ec_public_key_from_private_key(k.to_bytes(32)))
             if point[1:] < _N_BYTES:
                 return k, point
             # else r would be R.x - n, and v neither 27 nor 28: met once in 2^127
