@@ -15,10 +15,11 @@ goes through exact decimals, number by number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
-from itertools import compress, cycle, repeat
+from functools import lru_cache
+from itertools import compress, count, cycle, repeat
 from math import dist
 from operator import mul
 from typing import Any, Final, NamedTuple, overload
@@ -385,20 +386,25 @@ def _text(raw: Raw, path: str) -> str:
 def _make_deltas(book: OrderBookDeltas) -> list[OrderBookDelta]:
     header = book.header
     prices, sizes = book._prices_and_sizes()
-    n_bids, n_asks = book._n_bids, len(prices) - book._n_bids
-    sides = [_BUY] * n_bids + [_SELL] * n_asks
-    order_ids: Sequence[int] = range(len(prices))
+    sides, flags = _sides_and_flags(book._n_bids, len(prices))
+    order_ids: Iterable[int] = count()
     if 0 in sizes:
         kept = [size != 0 for size in sizes]
         sides, prices = list(compress(sides, kept)), list(compress(prices, kept))
         sizes, order_ids = list(compress(sizes, kept)), list(compress(order_ids, kept))
+        flags = _sides_and_flags(0, len(prices))[1]
     if not prices:
         return [OrderBookDelta(header, _CLEAR, _NO_SIDE, 0, 0, 0, _LAST)]
-    flags = [F_SNAPSHOT] * len(prices)
-    flags[-1] = _LAST
     deltas = [OrderBookDelta(header, _CLEAR, _NO_SIDE, 0, 0, 0, F_SNAPSHOT)]
     deltas += map(OrderBookDelta, repeat(header), repeat(_ADD), sides, prices, sizes, order_ids, flags)
     return deltas
+
+
+@lru_cache(maxsize=1_024)
+def _sides_and_flags(n_bids: int, n_levels: int) -> tuple[list[OrderSide], list[int]]:
+    """Return what does not vary between books of one shape; not to be changed by those who get it."""
+    sides = [_BUY] * n_bids + [_SELL] * (n_levels - n_bids)
+    return sides, [F_SNAPSHOT] * (n_levels - 1) + [_LAST]
 
 
 def _ten(places: list[BookLevel]) -> tuple[BookLevel, ...]:
