@@ -214,15 +214,19 @@ class PresignPool(Uncopyable):
         """Return a signature over a 32-byte digest by the next entry, or None if the pool is empty."""
         if type(digest) is not bytes or len(digest) != 32:
             return None  # the ordinary path refuses it, or takes it as it is
-        z = _from_bytes(digest)
-        if _getpid() != self._pid:
-            self._after_fork()
         try:
             head, a, b, v_low, v_negated = self._take()
         except IndexError:
             self._miss()
             return None
-        s = (a * z + b) % _N
+        if _getpid() != self._pid:
+            # A fork that Python did not see. Asked after the take, so that none can come between: the parent has this
+            # entry, too.
+            self._discarded += 1
+            self._after_fork()
+            self._miss()
+            return None
+        s = (a * _from_bytes(digest) + b) % _N
         if s > _HALF_N:
             return f"{head}{(_N - s).to_bytes(32).hex()}{v_negated}"
         if s == 0:
