@@ -222,5 +222,5 @@ class Venue(RuleBasedStateMachine):
 
 TestVenue = Venue.TestCase
 TestVenue.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=250, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )

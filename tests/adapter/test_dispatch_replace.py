@@ -266,8 +266,8 @@ def test_two_replaces_of_which_the_second_wins(desk: Desk) -> None:
 def test_two_replaces_of_which_the_second_is_answered_first(desk: Desk) -> None:
     first, second = desk.dispatcher.on_replace_sent("O-1"), desk.dispatcher.on_replace_sent("O-1")
     assert desk.call(desk.dispatcher.on_replace_reply, second, replaced(CANCELLED, UPDATED), 7) == ["Updated B"]
-    assert desk.orders(order("B", "cancelled")) == []
-    assert desk.call(desk.dispatcher.on_replace_error, first, FAILED, 7) == ["Canceled B"]
+    assert desk.orders(order("B", "cancelled")) == ["Canceled B"]
+    assert desk.call(desk.dispatcher.on_replace_error, first, FAILED, 7) == []
 
 
 def test_two_replaces_in_flight_answered_by_replies_only(desk: Desk) -> None:
@@ -326,7 +326,30 @@ def test_a_create_that_failed_before_the_first_frame() -> None:
     assert desk.call(desk.dispatcher.on_replace_reply, replace, replaced(CANCELLED, None), 7) == ["Accepted A", "Canceled A"]
 
 
+def test_replies_that_come_after_the_next_leg_do_not_turn_it_back() -> None:
+    """Three requests before the first frame, of which the third succeeds, and a fourth that replaces its leg."""
+    desk = Desk()
+    first, second, third = (desk.dispatcher.on_replace_sent("O-1") for _ in range(3))
+    assert desk.orders(order("A"), CANCELLED, UPDATED) == ["Accepted A", "Updated B"]
+    fourth = desk.dispatcher.on_replace_sent("O-1")
+    gone, fresh = order("B", "cancelled", replaced="A"), order("C", replaced="B")
+    assert desk.orders(gone, fresh) == ["Updated C"]
+    for request in (first, second):
+        desk.dispatcher.on_replace_error(request, FAILED, 7)
+    desk.dispatcher.on_replace_reply(third, replaced(CANCELLED, UPDATED), 7)
+    desk.dispatcher.on_replace_reply(fourth, replaced(gone, fresh), 7)
+    assert desk.orders(order("C", "cancelled", replaced="B")) == ["Canceled C"]
+
+
 # Late, bad and bounded
+
+
+def test_a_reply_of_an_earlier_order_of_the_same_id_is_not_taken_for_this_one(desk: Desk) -> None:
+    replace = desk.dispatcher.on_replace_sent("O-1")
+    desk.dispatcher.forget("O-1")
+    desk.dispatcher.register("O-1", IDENTITY)
+    assert desk.call(desk.dispatcher.on_replace_reply, replace, replaced(CANCELLED, UPDATED), 7) == []
+    assert desk.orders(order("Z")) == ["Accepted Z"]
 
 
 def test_a_reply_after_the_order_was_forgotten_still_gives_its_trades(desk: Desk) -> None:

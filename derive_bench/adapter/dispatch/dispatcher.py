@@ -34,6 +34,7 @@ from derive_bench.adapter.dispatch.transitions import (
     accept,
     check_numbers,
     due_post_only,
+    in_flight,
     settle,
 )
 from derive_bench.adapter.errors import CallerError, DecodeError
@@ -155,7 +156,7 @@ class Dispatcher:
             state.add_label(tracked, label)
         if tracked.venue_order_id is not None:
             state.add_leg(tracked, tracked.venue_order_id)
-        replace = Replace(tracked.client_order_id)
+        replace = Replace(tracked.client_order_id, None if tracked.replaces else tracked.venue_order_id)
         if tracked.replaces is None:
             tracked.replaces = []
         tracked.replaces.append(replace)
@@ -165,19 +166,21 @@ class Dispatcher:
         """Take the result of a replace, before or after the frames of either leg."""
         tracked = self.state.find(replace.client_order_id)
         emissions: list[Emission] = []
-        if tracked is not None:
-            order = result.order
-            created = order is not None and order.order_status != "rejected"
-            frame = order if order is not None and created else tracked.held or result.cancelled_order
-            awaited = tracked.replaces is not None and replace in tracked.replaces
-            moves = created and awaited and frame.order_id != tracked.venue_order_id
+        if tracked is not None and (tracked.venue_order_id is not None or in_flight(tracked, replace)):
+            order, gone = result.order, result.cancelled_order
+            moves = False
+            if order is None or order.order_status == "rejected":
+                order = tracked.held or gone
+            else:
+                moves = tracked.venue_order_id is None or gone.order_id == tracked.venue_order_id
             if not moves:
                 settle(tracked, replace)
             try:
-                emissions += self._rules.advance(tracked, frame, ts_init, replace if moves else None)
+                emissions += self._rules.advance(tracked, order, ts_init, moves)
+                settle(tracked, replace)
                 emissions += self._rules.release(tracked, ts_init)
             except DecodeError as error:
-                emissions.append(self._bad(0, frame, error))
+                emissions.append(self._bad(0, order, error))
         failures: _Failures = []
         self._deliver(emissions, failures)
         if result.trades:
@@ -199,7 +202,8 @@ class Dispatcher:
     def on_replace_failed(self, replace: Replace, ts_init: int) -> None:
         """Note that a replace created nothing. What ended the order meanwhile, and was held back, is emitted now."""
         tracked = self.state.find(replace.client_order_id)
-        if tracked is not None and settle(tracked, replace):
+        if tracked is not None and in_flight(tracked, replace):
+            settle(tracked, replace)
             self._hand_over(self._rules.release(tracked, ts_init))
 
     # What the venue says

@@ -39,7 +39,7 @@ from derive_bench.adapter.numbers import MAX_DIGITS, exact
 if TYPE_CHECKING:
     from derive_bench.adapter.dispatch.state import ExecutionState, Replace, TrackedOrder
 
-__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "check_numbers", "due_post_only", "settle"]
+__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "check_numbers", "due_post_only", "in_flight", "settle"]
 
 MS: Final = 1_000_000
 LIVE: Final = frozenset({"open", "untriggered", "algo_active"})
@@ -86,16 +86,16 @@ class Transitions:
                 self._state.add_leg(tracked, order.order_id)
         return tracked
 
-    def advance(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None = None) -> list[Emission]:
+    def advance(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, succeeds: bool = False) -> list[Emission]:
         """Bring an order up to a frame and return what that means.
 
-        `answers` is the request in flight whose reply says that the frame is of the new leg, whatever it says itself.
+        `succeeds` tells that its leg follows the current one, whatever the frame says itself.
         """
         if tracked.filled:
             return []
         status = order.order_status
         current = tracked.venue_order_id
-        moves = order.order_id != current and (answers is not None or _replaces_current(tracked, order))
+        moves = order.order_id != current and (succeeds or _replaces_current(tracked, order))
         if moves and status == "rejected":
             return self._create_refused(tracked, ts_init)
         if not moves and current is not None and order.order_id != current:
@@ -104,7 +104,7 @@ class Transitions:
         report = None if status in _KNOWN else parse_order_report(order, ts_init)
         emissions: list[Emission] = []
         if moves:
-            emissions = self._move(tracked, order, ts_init, answers)
+            emissions = self._move(tracked, order, ts_init)
         elif current is None:
             tracked.venue_order_id = order.order_id
             if tracked.replaces:
@@ -135,8 +135,8 @@ class Transitions:
             self._state.mark_filled(tracked)
         return emissions
 
-    def _move(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int, answers: Replace | None) -> list[Emission]:
-        """Make a frame's leg the current one, which answers the given request, or the oldest one in flight."""
+    def _move(self, tracked: TrackedOrder, order: PrivateOrder, ts_init: int) -> list[Emission]:
+        """Make a frame's leg the current one."""
         updated = OrderUpdated(
             new_event_id(),
             tracked.client_order_id,
@@ -153,29 +153,26 @@ class Transitions:
         if not tracked.accepted:
             emissions.append(accept(tracked, order.order_id, order.creation_timestamp * MS, ts_init))
         emissions.append(updated)
+        _answer(tracked)
         tracked.venue_order_id = order.order_id
         tracked.held = None
-        settle(tracked, answers)
         return emissions
 
     def _create_refused(self, tracked: TrackedOrder, ts_init: int) -> list[Emission]:
         """The new leg was rejected: the old one stays cancelled, and its end may be told."""
-        settle(tracked, None)
+        _answer(tracked)
         return self.release(tracked, ts_init)
 
 
-def settle(tracked: TrackedOrder, replace: Replace | None) -> bool:
-    """Take a request, None for the oldest, out of those in flight; return whether it was among them.
+def in_flight(tracked: TrackedOrder, replace: Replace) -> bool:
+    """Whether a request of this very order still awaits its outcome."""
+    return tracked.replaces is not None and replace in tracked.replaces
 
-    The venue works through them in order, so the first new leg answers the oldest.
-    """
-    replaces = tracked.replaces
-    if not replaces or (replace is not None and replace not in replaces):
-        return False
-    replaces.remove(replaces[0] if replace is None else replace)
-    if not replaces:
-        tracked.replaces = None
-    return True
+
+def settle(tracked: TrackedOrder, replace: Replace) -> None:
+    """Take a request out of those in flight, if it is there."""
+    if tracked.replaces is not None:
+        tracked.replaces = [other for other in tracked.replaces if other is not replace] or None
 
 
 def accept(tracked: TrackedOrder, venue_order_id: str, ts_event: int, ts_init: int) -> OrderAccepted:
@@ -216,6 +213,14 @@ def check_numbers(trade: PrivateTrade) -> None:
     exact(trade.trade_amount, "$.trade_amount")
     exact(trade.trade_price, "$.trade_price")
     exact(trade.trade_fee, "$.trade_fee")
+
+
+def _answer(tracked: TrackedOrder) -> None:
+    """Drop the requests that end with the current leg: those that were to replace it, or else the oldest."""
+    replaces = tracked.replaces
+    if replaces is not None:
+        others = [replace for replace in replaces if replace.venue_order_id is None]
+        tracked.replaces = (others[1:] if len(others) == len(replaces) else others) or None
 
 
 def _replaces_current(tracked: TrackedOrder, order: PrivateOrder) -> bool:
