@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from derive_bench.measure.catalogue import DEFAULT_SUITES, Catalogue, SelectionError
 from derive_bench.measure.inputs import DataError, Inputs
+from derive_bench.measure.reference import Figure, ReferenceUnreadable, read_criterion
 from derive_bench.measure.rows import Row, RowError
 from derive_bench.measure.trees import TreeMissing, checkout_root
 
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = VERBS.get(words[0]) if words else None
     try:
         return verb(words[1:]) if verb else run_suites(words)
-    except (Refusal, SelectionError, RowError, DataError, TreeMissing) as error:
+    except (Refusal, SelectionError, RowError, DataError, TreeMissing, ReferenceUnreadable) as error:
         print(f"derive-bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -86,6 +87,7 @@ def run_suites(words: Sequence[str]) -> int:
     _add_selection(parser)
     parser.add_argument("--profile", choices=PROFILE_NAMES, default="standard", help="how much is measured (default: standard)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a pyperf JSON file; an existing one is refused")
+    _add_reference(parser)
     workers = parser.add_argument_group("pyperf's own options, given through")
     workers.add_argument("-p", "--processes", type=_positive, metavar="N", help="worker processes per row")
     workers.add_argument("-n", "--values", type=_positive, metavar="N", help="values per process")
@@ -104,6 +106,8 @@ def run_suites(words: Sequence[str]) -> int:
     if not args.filter:
         inputs.check()
 
+    here = read_criterion(args.reference, [row.name for row in rows]) if args.reference else {}
+
     # Not needed to refuse a command, and slow to import.
     from derive_bench.measure.results import OutputError, check_output
     from derive_bench.measure.runner import WorkerFailed, WorkerRefused
@@ -111,12 +115,12 @@ def run_suites(words: Sequence[str]) -> int:
     try:
         if args.output:
             check_output(args.output)
-        return _measure(args, rows, inputs)
+        return _measure(args, rows, inputs, here)
     except (OutputError, WorkerFailed, WorkerRefused) as error:
         raise Refusal(str(error)) from error
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs) -> int:
+def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs, here: Mapping[str, Figure]) -> int:
     from derive_bench.measure import environment
     from derive_bench.measure.progress import ProgressLine
     from derive_bench.measure.results import Results, label, save
@@ -159,7 +163,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs) -> i
 
     metadata["complete"] = f"interrupted in round {session.rounds_done + 1} of {profile.processes}" if interrupted else "yes"
     metadata["repeated_runs"] = session.repeated
-    benchmarks = label(rows, session.benchmarks, metadata)
+    benchmarks = label(rows, session.benchmarks, metadata, here)
     if args.output and benchmarks:
         save(benchmarks, args.output)
     if benchmarks:
@@ -186,12 +190,12 @@ def _headline(metadata: dict[str, Any], rows: int, processes: int) -> str:
 
 
 def _print_tables(results: Any) -> None:
-    from derive_bench.measure.tables import NOTES, group_tables, share_table
+    from derive_bench.measure.tables import depth_table, group_tables, notes, share_table
 
-    share = share_table(results)
-    for table in [*group_tables(results), *([share] if share else [])]:
-        print(f"{table.text()}\n")
-    print("\n".join(f"* {note}" for note in NOTES))
+    for table in [*group_tables(results), share_table(results), depth_table(results)]:
+        if table:
+            print(f"{table.text()}\n")
+    print("\n".join(notes(results)))
 
 
 def list_rows(words: Sequence[str]) -> int:
@@ -265,6 +269,15 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         default=Path(default) if default else None,
         help=f"folder laid out like test_data/, with your own captures (default: ${DATA_VARIABLE}, or what comes with the project)",
+    )
+
+
+def _add_reference(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reference",
+        type=Path,
+        metavar="DIR",
+        help="target/criterion of a NautilusTrader checkout: its figures from this machine in place of the published ones",
     )
 
 

@@ -100,6 +100,21 @@ def test_wrong_usage_is_one_line_and_exit_code_two(capsys: pytest.CaptureFixture
     assert "cannot be read" in refused(capsys, "baseline", str(tmp_path / "run.json"))
 
 
+def test_reference_of_this_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "criterion" / "inbound_pipeline" / "quotes" / "new"
+    folder.mkdir(parents=True)
+    median = {"point_estimate": 1700.0, "confidence_interval": {"lower_bound": 1683.0, "upper_bound": 1717.0}}
+    (folder / "estimates.json").write_text(json.dumps({"median": median}))
+    words = [*LITTLE, "--filter", "inbound_pipeline/*", "--reference", str(tmp_path)]
+    assert main([*words, "-o", str(tmp_path / "run.json")]) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"inbound_pipeline/quotes +.* 1\.70 µs ± 1\.0% † +[\d.]+ †\n", output)
+    assert "† Reference: " in output
+    metadata = pyperf.BenchmarkSuite.load(str(tmp_path / "run.json")).get_benchmark("inbound_pipeline/quotes").get_metadata()
+    assert metadata["reference_median_sec"] == pytest.approx(1.7e-6)
+    assert "holds no Criterion results" in refused(capsys, *LITTLE, "--reference", str(FAKE))
+
+
 def test_existing_output_is_refused_and_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text("mine")

@@ -5,7 +5,7 @@ benches/baseline.json is what it is generated from (schema version :data:`SCHEMA
 
     {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …} | null,
      "rows": {name: {"median": s, "mad": s, "values": n, "processes": n, "suite": …, "summary": …, "parts": […],
-                     "control": name | null, "previous": s | null}}}
+                     "control": name | null, "reference": [s, low, high] | null, "previous": s | null}}}
 
 A run is taken only if it is whole (all rows of the four suites, not interrupted), from a clean tree, of a profile that is made for
 keeping and of the live protocol; each of the four can be waived by name, and the waiver is then shown above the tables.
@@ -21,8 +21,9 @@ from typing import Any
 
 import pyperf
 
+from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
-from derive_bench.measure.tables import NOTES, Column, group_tables, share_table
+from derive_bench.measure.tables import Column, depth_table, group_tables, notes, share_table
 
 __all__ = ["BEGIN", "END", "WAIVERS", "BaselineError", "objections", "stale", "update"]
 
@@ -121,9 +122,8 @@ def render(document: dict[str, Any]) -> str:
     blocks = [BEGIN, "", _summary(document), ""]
     for table in group_tables(results, further):
         blocks += [table.markdown(), ""]
-    if share := share_table(results):
-        blocks += [share.markdown(), ""]
-    blocks += ["\n".join(f"\\* {note}  " for note in NOTES), "", END]
+    blocks += [line for table in (share_table(results), depth_table(results)) if table for line in (table.markdown(), "")]
+    blocks += ["\n".join("- " + note.replace("*", r"\*") for note in notes(results)), "", END]
     return "\n".join(blocks)
 
 
@@ -158,6 +158,7 @@ def _document(results: Results, date: str, waived: Sequence[str], previous: dict
             "processes": row.processes,
             "parts": list(row.parts),
             "control": row.control,
+            "reference": [figure.median, figure.low, figure.high] if (figure := row.reference) else None,
             "previous": before.get(row.name, {}).get("median"),
         }
         for row in results.rows.values()
@@ -182,6 +183,7 @@ def _result(name: str, values: dict[str, Any]) -> Result:
         processes=values["processes"],
         parts=tuple(values["parts"]),
         control=values["control"],
+        reference=Figure(*values["reference"]) if values.get("reference") else None,
     )
 
 

@@ -2,22 +2,32 @@
 
 The file is pyperf's own format, one benchmark per row, in seconds. Each benchmark's metadata repeats what a reader needs to judge
 it without the code: suite, description, statement, parts (names separated by blanks) and control, besides what
-:mod:`environment` says about the run. :class:`Results` reads such a file, or benchmarks in memory, into :class:`Result` rows.
+:mod:`environment` says about the run, and the reference's figure where that comes from this machine. :class:`Results` reads such
+a file, or benchmarks in memory, into :class:`Result` rows.
+
+What does not fit pyperf's format stands in a second file beside it, ``NAME.details.json``, with a schema version.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyperf
 
 from derive_bench.measure.environment import Metadata, complete
+from derive_bench.measure.reference import Figure
 from derive_bench.measure.rows import Row
 
-__all__ = ["OutputError", "Result", "ResultError", "Results", "check_output", "label", "save"]
+__all__ = ["OutputError", "Result", "ResultError", "Results", "check_output", "details_path", "label", "save", "save_details"]
+
+
+REFERENCE_KEYS = ("reference_median_sec", "reference_low_sec", "reference_high_sec")
+"""Metadata of a row whose reference was measured on this machine: its median and confidence interval."""
 
 
 class OutputError(Exception):
@@ -35,6 +45,7 @@ class Result:
     Attributes:
         mad: median absolute deviation of the values from their median.
         values, processes: how many values, from how many worker processes.
+        reference: what the reference's benches took on this machine, if they ran here.
     """
 
     name: str
@@ -46,6 +57,7 @@ class Result:
     processes: int
     parts: tuple[str, ...] = ()
     control: str | None = None
+    reference: Figure | None = None
 
     @property
     def group(self) -> str:
@@ -111,11 +123,18 @@ def _result(benchmark: pyperf.Benchmark) -> Result:
         processes=benchmark.get_nrun(),
         parts=tuple(str(metadata.get("parts", "")).split()),
         control=None if control is None else str(control),
+        reference=Figure(*(float(metadata[key]) for key in REFERENCE_KEYS)) if REFERENCE_KEYS[0] in metadata else None,
     )
 
 
-def label(rows: Sequence[Row], benchmarks: Mapping[str, pyperf.Benchmark], run: Metadata) -> list[pyperf.Benchmark]:
-    """The benchmarks of a session in row order, with the metadata of the run and of each row added."""
+def label(
+    rows: Sequence[Row], benchmarks: Mapping[str, pyperf.Benchmark], run: Metadata, here: Mapping[str, Figure]
+) -> list[pyperf.Benchmark]:
+    """The benchmarks of a session in row order, with the metadata of the run and of each row added.
+
+    Args:
+        here: the reference's figures from this machine, by row.
+    """
     labelled = []
     for row in rows:
         benchmark = benchmarks.get(row.name)
@@ -126,9 +145,16 @@ def label(rows: Sequence[Row], benchmarks: Mapping[str, pyperf.Benchmark], run: 
             own["parts"] = " ".join(row.parts)
         if row.control:
             own["control"] = row.control
+        if figure := here.get(row.name):
+            own |= reference_metadata(figure)
         benchmark.update_metadata(complete(run | own, benchmark.get_metadata()))
         labelled.append(benchmark)
     return labelled
+
+
+def reference_metadata(figure: Figure) -> Metadata:
+    """How a figure of the reference from this machine stands in a benchmark's metadata."""
+    return dict(zip(REFERENCE_KEYS, (figure.median, figure.low, figure.high), strict=True))
 
 
 def check_output(path: Path) -> None:
@@ -160,6 +186,27 @@ def save(benchmarks: Sequence[pyperf.Benchmark], path: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def details_path(path: Path) -> Path:
+    """Where the details of a result lie: ``run.details.json`` beside ``run.json``."""
+    return path.with_name(f"{path.name.removesuffix('.gz').removesuffix('.json')}.details.json")
+
+
+def save_details(document: Mapping[str, Any], path: Path) -> None:
+    """Write the details of the result ``path`` beside it, under a temporary name and renamed.
+
+    Raises:
+        OutputError
+    """
+    place = details_path(path)
+    temporary = _temporary(place)
+    try:
+        temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(place)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(f"{place}: cannot be written: {error.strerror}") from None
 
 
 def _temporary(path: Path) -> Path:

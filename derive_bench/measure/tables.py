@@ -6,17 +6,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from derive_bench.measure import reference
+from derive_bench.measure import depth, reference
 from derive_bench.measure.results import Result, Results
 
-__all__ = ["NOTES", "Column", "Table", "group_tables", "seconds_text", "share_table"]
+__all__ = ["Column", "Table", "depth_table", "group_tables", "notes", "seconds_text", "share_table"]
 
-NOTES = (
-    "± is the median absolute deviation of all values, as a share of the median.",
+SPREAD = "± is the median absolute deviation of all values, as a share of the median."
+ELSEWHERE = (
     f"Reference: {reference.SOURCE} of {reference.MEASURED}, {reference.STATISTIC}, on ANOTHER MACHINE ({reference.MACHINE}): "
-    "the ratio to it says how far apart two programs on two machines are, no more.",
-    "× control is the row's median over that of its control row, which does the least possible for the same input without our code.",
+    "the ratio to it says how far apart two programs on two machines are, no more."
 )
+HERE = "† Reference: the medians of a Criterion run on THIS MACHINE, with their confidence interval, in place of the published."
+CONTROL = "× control is the row's median over that of its control row, which does the least possible for the same input without our code."
+LINE = (
+    "fixed and per level: ordinary least squares over books of 1, 10, 20 and 100 levels a side, a level being a bid and an ask; ± are "
+    "standard errors, on two degrees of freedom; the last column is the row farthest from the line."
+)
+
+
+def notes(results: Results) -> list[str]:
+    """What a reader of the tables must know, a sentence each; those about the reference begin with the mark that its figures carry."""
+    here = [HERE] if any(row.reference for row in results.rows.values()) else []
+    line = [LINE] if depth_table(results) else []
+    return [SPREAD, *here, f"* {ELSEWHERE}", CONTROL, *line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,9 @@ def group_tables(results: Results, further: Sequence[Column] = ()) -> list[Table
     """One table per group of rows (the name before the slash), in order of first appearance."""
     order = list(dict.fromkeys(row.group for row in results.rows.values()))
     ordered = sorted(results.rows.values(), key=lambda row: order.index(row.group))
-    headings = ["row", "median", "±", "per second", "× control", "reference*", "ratio*", *(column.heading for column in further)]
+    mark = "" if any(row.reference for row in results.rows.values()) else "*"
+    headings = ["row", "median", "±", "per second", "× control", f"reference{mark}", f"ratio{mark}"]
+    headings += [column.heading for column in further]
     return [
         Table(group, headings, [[*_cells(row, results), *(column.cell(row) for column in further)] for row in rows])
         for group, rows in groupby(ordered, key=lambda row: row.group)
@@ -69,16 +83,26 @@ def group_tables(results: Results, further: Sequence[Column] = ()) -> list[Table
 
 def _cells(row: Result, results: Results) -> list[str]:
     control = results.rows.get(row.control) if row.control else None
-    published = reference.ROWS.get(row.name)
     return [
         row.name,
         seconds_text(row.median),
         f"{row.mad / row.median:.1%}",
         rate_text(1 / row.median),
         f"{row.median / control.median:.2f}" if control else "",
-        seconds_text(published * 1e-9) if published else "",
-        f"{row.median / (published * 1e-9):.3g}" if published else "",
+        *_reference_cells(row, marked=any(other.reference for other in results.rows.values())),
     ]
+
+
+def _reference_cells(row: Result, marked: bool) -> tuple[str, str]:
+    """The reference and the ratio to it; where some figures come from this machine, each says where it is from."""
+    if figure := row.reference:
+        spread = (figure.high - figure.low) / 2 / figure.median
+        return f"{seconds_text(figure.median)} ± {spread:.1%} †", f"{row.median / figure.median:.3g} †"
+    if row.name not in reference.PUBLISHED:
+        return "", ""
+    published = reference.PUBLISHED[row.name] * 1e-9
+    mark = " *" if marked else ""
+    return f"{seconds_text(published)}{mark}", f"{row.median / published:.3g}{mark}"
 
 
 def share_table(results: Results) -> Table | None:
@@ -95,6 +119,28 @@ def share_table(results: Results) -> Table | None:
     if not rows:
         return None
     return Table("decode_only + parse_only as a share of the pipeline", ["row", "median", "decode", "parse", "share"], rows)
+
+
+def depth_table(results: Results) -> Table | None:
+    """Fixed and per-level cost of each kind of row that was measured at all four depths; None if there is none."""
+    rows = []
+    for name, points in depth.families({name: row.median for name, row in results.rows.items()}).items():
+        line = depth.fit(points)
+        rows.append(
+            [
+                name,
+                *(_signed(line.fixed), _signed(line.fixed_error), _signed(line.per_level), _signed(line.per_level_error)),
+                *(f"{line.r_squared:.5f}", f"{line.worst:.1%}"),
+            ]
+        )
+    if not rows:
+        return None
+    return Table("cost over the depth of the book", ["rows", "fixed", "±", "per level", "±", "R²", "off by at most"], rows)
+
+
+def _signed(seconds: float) -> str:
+    # A fixed cost within its error of nothing may come out negative.
+    return f"-{seconds_text(-seconds)}" if seconds < 0 else seconds_text(seconds)
 
 
 def seconds_text(seconds: float) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyperf
 import pytest
 
 from derive_bench.measure.baseline import BEGIN, END, WAIVERS, BaselineError, stale, update
-from derive_bench.measure.results import ResultError
+from derive_bench.measure.results import REFERENCE_KEYS, ResultError
 
 NAMES = ("inbound_pipeline/quotes", "control/x")
 PAGE = f"# Benchmarks\n\nProse before.\n\n{BEGIN}\nold\n{END}\n\nProse after.\n"
@@ -29,11 +30,11 @@ RUN = {
 }
 
 
-def write_run(folder: Path, seconds: float = 2e-6, changes: dict[str, str] | None = None) -> Path:
+def write_run(folder: Path, seconds: float = 2e-6, changes: Mapping[str, str | float] | None = None, names: Sequence[str] = NAMES) -> Path:
     benchmarks = []
-    for name in NAMES:
+    for name in names:
         own = {"control": "control/x"} if name != "control/x" else {}
-        metadata = RUN | (changes or {}) | own | {"name": name}
+        metadata = RUN | dict(changes or {}) | own | {"name": name}
         factor = 0.5 if name == "control/x" else 1.0
         runs = [pyperf.Run([seconds * factor * scale], metadata=metadata, collect_metadata=False) for scale in (0.9, 1.0, 1.1)]
         benchmarks.append(pyperf.Benchmark(runs))
@@ -74,6 +75,23 @@ def test_the_copy_holds_the_same_for_programs(root: Path) -> None:
     row = document["rows"]["inbound_pipeline/quotes"]
     assert (row["median"], row["mad"], row["control"], row["previous"]) == (2e-6, 2e-7, "control/x", None)
     assert "hostname" not in document["run"]
+
+
+def test_a_reference_from_this_machine_is_kept(root: Path) -> None:
+    update(write_run(root, changes=dict.fromkeys(REFERENCE_KEYS, 1e-6)), root, NAMES, ())
+    assert json.loads((root / "benches" / "baseline.json").read_text())["rows"]["control/x"]["reference"] == [1e-6] * 3
+    assert "| 1.00 µs ± 0.0% † | 2 † |" in page(root)
+    assert "- † Reference" in page(root)
+    assert r"- \* Reference" in page(root)
+    assert stale(root, NAMES) == []
+
+
+def test_cost_over_depth_is_kept(root: Path) -> None:
+    names = ["decode_only/orderbook", *(f"decode_only/orderbook_d{depth}" for depth in (10, 20, 100))]
+    update(write_run(root, names=names), root, names, ())
+    assert "### cost over the depth of the book" in page(root)
+    assert "| `decode_only/orderbook` |" in page(root).partition("### cost over the depth")[2]
+    assert stale(root, names) == []
 
 
 def test_second_baseline_shows_the_change_since_the_first(root: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyperf
 import pytest
 
 from derive_bench.measure.catalogue import Catalogue
-from derive_bench.measure.results import OutputError, ResultError, Results, check_output, label, save
+from derive_bench.measure.reference import Figure
+from derive_bench.measure.results import OutputError, ResultError, Results, check_output, details_path, label, save, save_details
 
 FAKE = Path(__file__).resolve().parents[1] / "fake_benches"
+HERE = Figure(1.6e-6, 1.5e-6, 1.7e-6)
 
 
 def benchmark(name: str, *values: float, **metadata: str | int) -> pyperf.Benchmark:
@@ -20,7 +23,7 @@ def benchmark(name: str, *values: float, **metadata: str | int) -> pyperf.Benchm
 def labelled() -> list[pyperf.Benchmark]:
     rows = Catalogue.load("v3", FAKE).select()
     measured = {row.name: benchmark(row.name, 1e-6, 3e-6, 2e-6, 9e-6, load_avg_1min=1) for row in rows[:4]}
-    return label(rows, measured, {"protocol": "v3", "load_avg_1min": 5})
+    return label(rows, measured, {"protocol": "v3", "load_avg_1min": 5}, {"inbound_pipeline/quotes": HERE})
 
 
 def test_labels_repeat_what_a_reader_needs() -> None:
@@ -50,6 +53,7 @@ def test_results_come_back_from_the_file(tmp_path: Path) -> None:
     assert row.mad == pytest.approx(1e-6)
     assert (row.values, row.processes, row.suite, row.group) == (4, 4, "data", "inbound_pipeline")
     assert row.parts == ("decode_only/ticker", "parse_only/ticker_quote")
+    assert (row.reference, results.rows["decode_only/ticker"].reference) == (HERE, None)
     assert results.metadata["protocol"] == "v3"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -104,3 +108,12 @@ def test_a_failing_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="cannot be written"):
         save(labelled(), tmp_path / "run.json")
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_details_lie_beside_the_result(tmp_path: Path) -> None:
+    assert details_path(tmp_path / "run.json") == details_path(tmp_path / "run.json.gz") == tmp_path / "run.details.json"
+    save_details({"schema": 1, "mark": "×"}, tmp_path / "run.json")
+    assert json.loads((tmp_path / "run.details.json").read_bytes()) == {"schema": 1, "mark": "×"}
+    assert [path.name for path in tmp_path.iterdir()] == ["run.details.json"]
+    with pytest.raises(OutputError, match=r"run\.details\.json: cannot be written"):
+        save_details({}, tmp_path / "missing" / "run.json")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, Results
-from derive_bench.measure.tables import Table, group_tables, rate_text, seconds_text, share_table
+from derive_bench.measure.tables import Table, depth_table, group_tables, notes, rate_text, seconds_text, share_table
 
 
 def result(name: str, median: float, *, parts: tuple[str, ...] = (), control: str | None = None) -> Result:
@@ -71,6 +74,33 @@ def test_a_row_with_control_and_reference() -> None:
 
 def test_cells_are_empty_where_there_is_nothing_to_say() -> None:
     assert list(group_tables(RESULTS)[1].rows[0][-3:]) == ["", "", ""]
+
+
+def test_figures_of_this_machine_are_marked_and_so_are_the_others() -> None:
+    quotes = replace(RESULTS.rows["inbound_pipeline/quotes"], reference=Figure(1e-6, 0.98e-6, 1.02e-6))
+    bars = RESULTS.rows["inbound_pipeline/bars"]
+    results = Results({}, {row.name: row for row in (quotes, bars)})
+    (table,) = group_tables(results)
+    assert table.headings[-2:] == ["reference", "ratio"]
+    assert table.rows[0][-2:] == ["1.00 µs ± 2.0% †", "3.28 †"]
+    assert table.rows[1][-2:] == ["670 ns *", "1.49 *"]
+    assert [note[0] for note in notes(results)] == ["±", "†", "*", "×"]
+    assert not [note for note in notes(RESULTS) if note.startswith("†")]
+
+
+def test_cost_over_depth_where_all_depths_were_measured() -> None:
+    names = {
+        1: "decode_only/orderbook",
+        10: "decode_only/orderbook_d10",
+        20: "decode_only/orderbook_d20",
+        100: "decode_only/orderbook_d100",
+    }
+    results = Results({}, {name: result(name, 500e-9 + 160e-9 * depth) for depth, name in names.items()})
+    table = depth_table(results)
+    assert table is not None
+    assert [list(row) for row in table.rows] == [["decode_only/orderbook", "500 ns", "0.00 ns", "160 ns", "0.00 ns", "1.00000", "0.0%"]]
+    assert any(note.startswith("fixed and per level") for note in notes(results))
+    assert depth_table(RESULTS) is None
 
 
 def test_share_of_decode_and_parse_where_both_were_measured() -> None:
