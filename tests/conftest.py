@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+RECURSION_LIMIT = sys.getrecursionlimit()
 
 settings.register_profile(
     "bounded",
@@ -13,3 +18,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("bounded")
+
+
+@pytest.fixture(autouse=True)
+def _own_recursion_limit() -> None:
+    """Take back what py_ecc, which eth-account loads, sets when imported: a limit at which the C stack ends first."""
+    sys.setrecursionlimit(RECURSION_LIMIT)

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 
 from derive_bench.adapter.channels import Channel, ChannelKind, parse_channel
 from derive_bench.adapter.errors import CallerError, DecodeError
-from derive_bench.adapter.lenient import FAULTS, decode_payload
+from derive_bench.adapter.lenient import FAULTS, LONG, check_nesting, decode_payload
 from derive_bench.adapter.messages import (
     BadElement,
     BalanceUpdate,
@@ -159,6 +159,8 @@ def decode(frame: bytes | bytearray | memoryview | str) -> Frame:
     """Decode one frame. Raises `DecodeError` with the JSON path for whatever is not a message of the venue's."""
     if type(frame) is not bytes:
         frame = _to_bytes(frame)
+    if len(frame) > LONG:
+        check_nesting(frame)
     try:
         one_pass = _by_third[frame[_THIRD]] or _find_pass(frame)
         message: Subscription[Any] = one_pass(frame).params
@@ -172,9 +174,11 @@ def decode(frame: bytes | bytearray | memoryview | str) -> Frame:
 def decode_candles(result: bytes | Raw) -> list[Candle]:
     """Decode the array of `public/get_tradingview_chart_data`. Raises `DecodeError`."""
     try:
-        return _candles(result)
+        if len(memoryview(result)) <= LONG:
+            return _candles(result)
     except FAULTS:
-        return decode_payload(list[Candle], result)
+        pass
+    return decode_payload(list[Candle], result)
 
 
 def decode_instruments(result: bytes | Raw) -> list[InstrumentRecord]:

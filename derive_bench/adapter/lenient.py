@@ -4,6 +4,10 @@ Contract: `decode_payload(type, data, path)` decodes JSON into a message type of
 every number is a string, as the venue sends them. Where that fails, a twin of the type takes the number fields
 as raw JSON, so that a bare `0.1000` becomes the text it was, never a binary float. Whatever is wrong is a `DecodeError`
 whose path starts at `path`.
+
+`check_nesting` is to be asked before JSON of more than `LONG` bytes is decoded. The JSON library stops at Python's
+recursion limit, but libraries raise that limit for the whole process (py_ecc, which eth-account loads, to 100,000), and
+then it is the C stack that ends, and the process with it.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from msgspec import NODEFAULT, Meta, Raw, Struct
 from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.numbers import MAX_DIGITS, exact
 
-__all__ = ["FAULTS", "NumberText", "ShortNumberText", "decode_payload"]
+__all__ = ["FAULTS", "LONG", "NumberText", "ShortNumberText", "check_nesting", "decode_payload"]
 
 _T = TypeVar("_T")
 _Build = Callable[[Any, str], Any]
@@ -37,12 +41,37 @@ FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What the JSON library raises for bad input: malformed, mistyped, not UTF-8, nested too deeply."""
 
 
+LONG: Final = 16_384
+"""JSON of up to this many bytes cannot be nested so deeply that the C stack ends."""
+_OPENING_MAX: Final = 1_024
+_BRACKETS: Final = b"[]{}"
+_NO_BRACKETS: Final = bytes(code for code in range(256) if code not in _BRACKETS)
+_PASSES: Final = 64
+
+
+def check_nesting(data: bytes | Raw) -> None:
+    """Raise `DecodeError` for JSON that is nested far deeper than any message."""
+    brackets = bytes(data).translate(None, _NO_BRACKETS)
+    if len(brackets) <= _OPENING_MAX:
+        return
+    for _ in range(_PASSES):
+        shorter = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(shorter) <= _OPENING_MAX:
+            return
+        if len(shorter) == len(brackets):
+            break
+        brackets = shorter
+    raise DecodeError("nested too deeply, or with thousands of brackets that do not match")
+
+
 def decode_payload(kind: type[_T], data: bytes | Raw, path: str = "$") -> _T:
     """Decode JSON `data` into `kind`, a message type, a list or a mapping of them."""
     return typing.cast(_T, _decode(kind, data, path))
 
 
 def _decode(kind: Any, data: bytes | Raw, path: str) -> Any:
+    if len(memoryview(data)) > LONG:
+        check_nesting(data)
     try:
         return _strict(kind).decode(data)
     except msgspec.ValidationError:
