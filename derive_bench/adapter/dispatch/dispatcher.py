@@ -156,7 +156,7 @@ class Dispatcher:
             state.add_label(tracked, label)
         if tracked.venue_order_id is not None:
             state.add_leg(tracked, tracked.venue_order_id)
-        replace = Replace(tracked.client_order_id, None if tracked.replaces else tracked.venue_order_id)
+        replace = Replace(tracked.client_order_id)
         if tracked.replaces is None:
             tracked.replaces = []
         tracked.replaces.append(replace)
@@ -173,8 +173,6 @@ class Dispatcher:
                 order = tracked.held or gone
             else:
                 moves = tracked.venue_order_id is None or gone.order_id == tracked.venue_order_id
-            if not moves:
-                settle(tracked, replace)
             try:
                 emissions += self._rules.advance(tracked, order, ts_init, moves)
                 settle(tracked, replace)
@@ -202,7 +200,7 @@ class Dispatcher:
     def on_replace_failed(self, replace: Replace, ts_init: int) -> None:
         """Note that a replace created nothing. What ended the order meanwhile, and was held back, is emitted now."""
         tracked = self.state.find(replace.client_order_id)
-        if tracked is not None and in_flight(tracked, replace):
+        if tracked is not None:
             settle(tracked, replace)
             self._hand_over(self._rules.release(tracked, ts_init))
 

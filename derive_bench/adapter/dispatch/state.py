@@ -52,14 +52,9 @@ class OrderIdentity(Struct, frozen=True, gc=False):
 
 
 class Replace(Struct, gc=False, eq=False):
-    """A replace request in flight, as `Dispatcher.on_replace_sent` returns it; compared by object.
-
-    `venue_order_id` is the leg it is to replace; None where that cannot be told: before the venue's first word of the
-    order, and behind another request in flight, whose new leg it may mean.
-    """
+    """A replace request in flight, as `Dispatcher.on_replace_sent` returns it; compared by object."""
 
     client_order_id: str
-    venue_order_id: str | None
 
 
 class TrackedOrder(Struct, gc=False, eq=False):

@@ -216,11 +216,12 @@ def check_numbers(trade: PrivateTrade) -> None:
 
 
 def _answer(tracked: TrackedOrder) -> None:
-    """Drop the requests that end with the current leg: those that were to replace it, or else the oldest."""
-    replaces = tracked.replaces
-    if replaces is not None:
-        others = [replace for replace in replaces if replace.venue_order_id is None]
-        tracked.replaces = (others[1:] if len(others) == len(replaces) else others) or None
+    """Drop the oldest request in flight: the venue works through them in order, so the first new leg answers that one.
+
+    Should it have been another's, then only how many are in flight counts, and each reply still takes out its own.
+    """
+    if tracked.replaces is not None:
+        tracked.replaces = tracked.replaces[1:] or None
 
 
 def _replaces_current(tracked: TrackedOrder, order: PrivateOrder) -> bool:
