@@ -49,7 +49,7 @@ _NO_BRACKETS: Final = bytes(code for code in range(256) if code not in _BRACKETS
 _PASSES: Final = 64
 
 
-def check_nesting(data: bytes | Raw) -> None:
+def check_nesting(data: bytes | Raw, path: str = "$") -> None:
     """Raise `DecodeError` for JSON that is nested far deeper than any message."""
     brackets = bytes(data).translate(None, _NO_BRACKETS)
     if len(brackets) <= _OPENING_MAX:
@@ -61,7 +61,7 @@ def check_nesting(data: bytes | Raw) -> None:
         if len(shorter) == len(brackets):
             break
         brackets = shorter
-    raise DecodeError("nested too deeply, or with thousands of brackets that do not match")
+    raise DecodeError("nested too deeply, or with thousands of brackets that do not match", path)
 
 
 def decode_payload(kind: type[_T], data: bytes | Raw, path: str = "$") -> _T:
@@ -71,7 +71,7 @@ def decode_payload(kind: type[_T], data: bytes | Raw, path: str = "$") -> _T:
 
 def _decode(kind: Any, data: bytes | Raw, path: str) -> Any:
     if len(memoryview(data)) > LONG:
-        check_nesting(data)
+        check_nesting(data, path)
     try:
         return _strict(kind).decode(data)
     except msgspec.ValidationError:
