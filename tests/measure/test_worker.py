@@ -79,7 +79,7 @@ def test_a_worker_imports_what_its_row_needs_and_no_more() -> None:
     )
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "derive_bench.measure.worker" in modules or "derive_bench.measure.rows" in modules
-    unwanted = ("msgspec", "orjson", "wallycore", "coincurve", "eth_account", "derive_bench.adapter", "derive_bench.cli")
+    unwanted = ("msgspec", "orjson", "wallycore", "coincurve", "eth_account", "derive_bench.adapter.frames", "derive_bench.cli")
     assert modules.isdisjoint(unwanted)
 
 
