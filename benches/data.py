@@ -27,6 +27,8 @@ Build = Callable[["Inputs"], dict[str, Any]]
 BOOKS = {"": "orderbook", "_d10": "orderbook_d10", "_d20": "orderbook_d20", "_d100": "orderbook_d100"}
 FRAMES = (*BOOKS.values(), "ticker", "ticker_option", "trade", "candles", "order", "private_trade")
 
+DECODE = "message = decode(x)"
+"""The message is kept until the next one is there, as it is in a pipeline row."""
 BY_TOPIC = "instruments.by_topic[message.topic]"
 BY_NAME = "instruments[book.instrument_name]"
 
@@ -88,7 +90,7 @@ for suffix, frame in BOOKS.items():
     )(_from_frames(frame))
     suite.row(
         f"decode_only/{frame}",
-        "decode(x)",
+        DECODE,
         cold="frames",
         summary=f"{frame} frame -> OrderBook message",
         control=control,
@@ -177,7 +179,7 @@ suite.row(
 for ticker in ("ticker", "ticker_option"):
     suite.row(
         f"decode_only/{ticker}",
-        "decode(x)",
+        DECODE,
         cold="frames",
         summary=f"{ticker} frame -> Ticker message",
         control=f"control/orjson_loads_{ticker}",
@@ -200,7 +202,7 @@ suite.row(
 )(_jsonrpc("trade"))
 suite.row(
     "decode_only/trade",
-    "decode(x)",
+    DECODE,
     cold="frames",
     summary="trade frame -> PublicTrade message",
     control="control/orjson_loads_trade",
@@ -237,7 +239,7 @@ suite.row(
 for private in ("order", "private_trade"):
     suite.row(
         f"decode_only/{private}",
-        "decode(x)",
+        DECODE,
         cold="frames",
         summary=f"{private} frame -> typed message",
         control=f"control/orjson_loads_{private}",

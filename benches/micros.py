@@ -225,6 +225,13 @@ suite.row(
     summary="PrivateOrder message -> OrderStatusReport",
     control="control/orjson_loads_order",
 )
+@suite.row(
+    "parse_only/order_report_consumed",
+    "report = parse_order_report(x, 0)\nreport.quantity, report.filled_qty, report.price, report.avg_px, report.trigger_price",
+    cold="messages",
+    summary="PrivateOrder message -> OrderStatusReport, all numbers read as decimals",
+    control="control/orjson_loads_order",
+)
 def _(inputs: Inputs) -> dict[str, Any]:
     from derive_bench.adapter.inbound import parse_order_report
 
@@ -238,6 +245,13 @@ def _(inputs: Inputs) -> dict[str, Any]:
     summary="PrivateTrade message -> FillReport",
     control="control/orjson_loads_private_trade",
 )
+@suite.row(
+    "parse_only/fill_report_consumed",
+    "report = parse_fill_report(x, 0)\nreport.last_qty, report.last_px, report.commission",
+    cold="messages",
+    summary="PrivateTrade message -> FillReport, all numbers read as decimals",
+    control="control/orjson_loads_private_trade",
+)
 def _(inputs: Inputs) -> dict[str, Any]:
     from derive_bench.adapter.inbound import parse_fill_report
 
@@ -245,7 +259,6 @@ def _(inputs: Inputs) -> dict[str, Any]:
 
 
 def _messages(inputs: Inputs, name: str) -> dict[str, Any]:
-
     return {
         "x": _payload(inputs.frame(name))[0],
         "messages": lambda: [_payload(frame)[0] for frame in inputs.frames_cold(name)],

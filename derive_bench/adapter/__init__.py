@@ -123,8 +123,8 @@ PUBLIC: Final[dict[str, tuple[str, ...]]] = {
         "parse_order_book_depth10",
     ),
     "inbound": (
+        "check_fill_numbers",
         "liquidity_side",
-        "order_side",
         "parse_bar",
         "parse_fill_report",
         "parse_funding_rate",

@@ -12,8 +12,7 @@ sign, an exponent or more digits than the precision fail there and go through ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -40,8 +39,8 @@ from derive_bench.adapter.model import (
 from derive_bench.adapter.numbers import EXACT_LIMIT, MAX_DIGITS, exact, scaled
 
 __all__ = [
+    "check_fill_numbers",
     "liquidity_side",
-    "order_side",
     "parse_bar",
     "parse_fill_report",
     "parse_funding_rate",
@@ -64,6 +63,8 @@ _one: Final = msgspec.json.Decoder(int, strict=False).decode
 _two: Final = msgspec.json.Decoder(tuple[int, int], strict=False).decode
 _four: Final = msgspec.json.Decoder(tuple[int, int, int, int], strict=False).decode
 _five: Final = msgspec.json.Decoder(tuple[int, int, int, int, int], strict=False).decode
+_three_plain: Final = msgspec.json.Decoder(tuple[float, float, float]).decode
+_four_plain: Final = msgspec.json.Decoder(tuple[float, float, float, float]).decode
 _float: Final = msgspec.json.Decoder(float).decode
 _grammar: Final = msgspec.json.Decoder(msgspec.Raw).decode
 _interest: Final = msgspec.json.Decoder(OpenInterest).decode
@@ -74,6 +75,8 @@ _NOT_INTEGRAL: Final = (msgspec.MsgspecError, UnicodeError)
 _TWO_MAX: Final = 40 + 1 + 9
 _FOUR_MAX: Final = 40 + 3 + 17
 _FIVE_MAX: Final = 40 + 4 + 21
+_THREE_PLAIN_MAX: Final = 40 + 2 + 13
+_FOUR_PLAIN_MAX: Final = 40 + 3 + 17
 
 _GREEKS: Final = ("d", "g", "v", "t", "r", "i", "bi", "ai", "f")
 _NUMERIC: Final = b"0123456789.-"
@@ -225,29 +228,33 @@ def parse_bar(candle: Candle, instrument: Instrument, ts_init: int, index: int =
 
 def parse_order_report(order: PrivateOrder, ts_init: int) -> OrderStatusReport:
     """Return an order as a report, numbers at the venue's own scale; words the venue adds are kept."""
-    filled = exact(order.filled_amount, "$.filled_amount")
-    status = _known(_ORDER_STATUS, order.order_status)
-    if status is OrderStatus.ACCEPTED and filled:
-        status = OrderStatus.PARTIALLY_FILLED
-    average = exact(order.average_price, "$.average_price")
-    trigger = order.trigger_price
-    kind = _ORDER_TYPE.get((order.order_type, order.trigger_type)) or order.order_type
-    watched = order.trigger_price_type
+    text = f"[-{order.amount}e0,-{order.filled_amount}e0,-{order.average_price}e0,-{order.limit_price}e0]"
+    trigger, watched, side = order.trigger_price, order.trigger_price_type, order.direction
+    try:
+        _, filled, average, _ = _four_plain(text)
+        if len(text) > _FOUR_PLAIN_MAX or trigger is not None:
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        filled, average = _check_order(order)
+    status = _ORDER_STATUS.get(order.order_status, order.order_status)
+    if filled and status is _ACCEPTED:
+        status = _PARTIALLY_FILLED
+    time = order.time_in_force
     return OrderStatusReport(
         instrument_id=f"{order.instrument_name}.{VENUE}",
         client_order_id=order.label or None,
         venue_order_id=order.order_id,
-        order_side=order_side(order.direction),
-        order_type=kind,
-        time_in_force=_known(_TIME_IN_FORCE, order.time_in_force),
+        order_side=_ORDER_SIDE.get(side, side),
+        order_type=_ORDER_TYPE.get((order.order_type, order.trigger_type)) or order.order_type,
+        time_in_force=_TIME_IN_FORCE.get(time, time),
         order_status=status,
-        quantity=exact(order.amount, "$.amount"),
-        filled_qty=filled,
-        price=exact(order.limit_price, "$.limit_price"),
-        avg_px=average or None,
-        trigger_price=None if trigger is None else exact(trigger, "$.trigger_price"),
-        trigger_type=None if watched is None else _known(_TRIGGER_TYPE, watched),
-        post_only=order.time_in_force == "post_only",
+        quantity_text=order.amount,
+        filled_qty_text=order.filled_amount,
+        price_text=order.limit_price,
+        avg_px_text=order.average_price if average else None,
+        trigger_price_text=trigger,
+        trigger_type=None if watched is None else _TRIGGER_TYPE.get(watched, watched),
+        post_only=time == "post_only",
         reduce_only=order.reduce_only,
         cancel_reason=order.trigger_reject_message or order.cancel_reason or None,
         replaced_order_id=order.replaced_order_id,
@@ -259,44 +266,52 @@ def parse_order_report(order: PrivateOrder, ts_init: int) -> OrderStatusReport:
 
 def parse_fill_report(trade: PrivateTrade, ts_init: int, commission_currency: str = "USDC") -> FillReport:
     """Return one of our trades as a report, numbers at the venue's own scale."""
+    check_fill_numbers(trade)
+    side, role = trade.direction, trade.liquidity_role
     return FillReport(
         instrument_id=f"{trade.instrument_name}.{VENUE}",
         client_order_id=trade.label or None,
         venue_order_id=trade.order_id,
         trade_id=trade.trade_id,
-        order_side=order_side(trade.direction),
-        last_qty=exact(trade.trade_amount, "$.trade_amount"),
-        last_px=exact(trade.trade_price, "$.trade_price"),
-        commission=exact(trade.trade_fee, "$.trade_fee"),
+        order_side=_ORDER_SIDE.get(side, side),
+        last_qty_text=trade.trade_amount,
+        last_px_text=trade.trade_price,
+        commission_text=trade.trade_fee,
         commission_currency=commission_currency,
-        liquidity_side=liquidity_side(trade.liquidity_role),
+        liquidity_side=liquidity_side(role),
         ts_event=trade.timestamp * _MS,
         ts_init=ts_init,
     )
 
 
-def order_side(direction: str) -> OrderSide | str:
-    """Return the side of a wire direction; a word the venue adds is returned as it came."""
-    return _known(_ORDER_SIDE, direction)
+def check_fill_numbers(trade: PrivateTrade) -> None:
+    """Raise `DecodeError` unless amount, price and fee of a private trade are legal numbers."""
+    text = f"[-{trade.trade_amount}e0,-{trade.trade_price}e0,-{trade.trade_fee}e0]"
+    try:
+        _three_plain(text)
+        if len(text) > _THREE_PLAIN_MAX:
+            raise UnicodeError
+    except _NOT_INTEGRAL:
+        exact(trade.trade_amount, "$.trade_amount")
+        exact(trade.trade_price, "$.trade_price")
+        exact(trade.trade_fee, "$.trade_fee")
 
 
 def liquidity_side(role: str | None) -> LiquiditySide | str:
     """Return the side of a wire liquidity role; None is NO_LIQUIDITY_SIDE, a word the venue adds is kept."""
-    return LiquiditySide.NO_LIQUIDITY_SIDE if role is None else _known(_LIQUIDITY_SIDE, role)
+    return _LIQUIDITY_SIDE.get(role, role) if role is not None else LiquiditySide.NO_LIQUIDITY_SIDE
 
 
-_E = TypeVar("_E")
-
-_ORDER_SIDE: Final = {"buy": OrderSide.BUY, "sell": OrderSide.SELL}
-_LIQUIDITY_SIDE: Final = {"maker": LiquiditySide.MAKER, "taker": LiquiditySide.TAKER}
-_TIME_IN_FORCE: Final = {
+_ORDER_SIDE: Final[dict[str, OrderSide | str]] = {"buy": OrderSide.BUY, "sell": OrderSide.SELL}
+_LIQUIDITY_SIDE: Final[dict[str, LiquiditySide | str]] = {"maker": LiquiditySide.MAKER, "taker": LiquiditySide.TAKER}
+_TIME_IN_FORCE: Final[dict[str, TimeInForce | str]] = {
     "gtc": TimeInForce.GTC,
     "post_only": TimeInForce.GTC,
     "ioc": TimeInForce.IOC,
     "fok": TimeInForce.FOK,
 }
-_TRIGGER_TYPE: Final = {"mark": TriggerType.MARK_PRICE, "index": TriggerType.INDEX_PRICE}
-_ORDER_STATUS: Final = {
+_TRIGGER_TYPE: Final[dict[str, TriggerType | str]] = {"mark": TriggerType.MARK_PRICE, "index": TriggerType.INDEX_PRICE}
+_ORDER_STATUS: Final[dict[str, OrderStatus | str]] = {
     "open": OrderStatus.ACCEPTED,
     "untriggered": OrderStatus.ACCEPTED,
     "algo_active": OrderStatus.ACCEPTED,
@@ -315,12 +330,20 @@ _ORDER_TYPE: Final = {
 }
 _BUYER: Final = AggressorSide.BUYER
 _SELLER: Final = AggressorSide.SELLER
+_ACCEPTED: Final = OrderStatus.ACCEPTED
+_PARTIALLY_FILLED: Final = OrderStatus.PARTIALLY_FILLED
 _NO_AGGRESSOR: Final = AggressorSide.NO_AGGRESSOR
 _AGAINST_MAKER: Final = {"buy": _SELLER, "sell": _BUYER}
 
 
-def _known(words: Mapping[str, _E], word: str) -> _E | str:
-    return words.get(word, word)
+def _check_order(order: PrivateOrder) -> tuple[float, float]:
+    """Check an order's numbers one by one; return what is 0 only for a filled amount and an average price of 0."""
+    exact(order.amount, "$.amount")
+    exact(order.limit_price, "$.limit_price")
+    if order.trigger_price is not None:
+        exact(order.trigger_price, "$.trigger_price")
+    filled, average = exact(order.filled_amount, "$.filled_amount"), exact(order.average_price, "$.average_price")
+    return float(filled != 0), float(average != 0)
 
 
 def _quote_exactly(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTick:

@@ -2,8 +2,8 @@
 
 Contract: immutable; timestamps are UNIX ns; an instrument id is `ETH-PERP.DERIVE`. Market data holds prices and sizes
 as integers in units of 10**-precision (`bid_price_raw`), exact, with an exact decimal view of the same name
-(`bid_price`). Option greeks and funding rates have no precision of their own: they keep the venue's text, checked, and
-are exact decimals when read. Reports hold exact decimals at the scale the venue sent.
+(`bid_price`). Option greeks, funding rates and reports have no precision of their own: they keep the venue's
+text, checked, and are exact decimals of its scale when read.
 """
 
 from __future__ import annotations
@@ -334,7 +334,10 @@ class Bar(Struct, frozen=True, gc=False):
 
 
 class OrderStatusReport(Struct, frozen=True, gc=False, kw_only=True):
-    """An order as the venue reports it. Words the venue adds tomorrow are kept as their own text."""
+    """An order as the venue reports it. Words the venue adds tomorrow are kept as their own text.
+
+    The texts are legal numbers, checked when this was built, at the venue's own scale; the decimals are made when read.
+    """
 
     instrument_id: str
     client_order_id: str | None
@@ -343,11 +346,12 @@ class OrderStatusReport(Struct, frozen=True, gc=False, kw_only=True):
     order_type: OrderType | str
     time_in_force: TimeInForce | str
     order_status: OrderStatus | str
-    quantity: Decimal
-    filled_qty: Decimal
-    price: Decimal | None
-    avg_px: Decimal | None
-    trigger_price: Decimal | None
+    quantity_text: str
+    filled_qty_text: str
+    price_text: str
+    avg_px_text: str | None
+    """None while nothing is filled."""
+    trigger_price_text: str | None
     trigger_type: TriggerType | str | None
     post_only: bool
     reduce_only: bool | None
@@ -357,19 +361,62 @@ class OrderStatusReport(Struct, frozen=True, gc=False, kw_only=True):
     ts_last: int
     ts_init: int
 
+    @property
+    def quantity(self) -> Decimal:
+        """Amount of the order, exact."""
+        return Decimal(self.quantity_text)
+
+    @property
+    def filled_qty(self) -> Decimal:
+        """Amount filled so far."""
+        return Decimal(self.filled_qty_text)
+
+    @property
+    def price(self) -> Decimal:
+        """Limit price; a market order's worst acceptable one."""
+        return Decimal(self.price_text)
+
+    @property
+    def avg_px(self) -> Decimal | None:
+        """Average price of the fills, None while there are none."""
+        return None if self.avg_px_text is None else Decimal(self.avg_px_text)
+
+    @property
+    def trigger_price(self) -> Decimal | None:
+        """Price that triggers the order, None for an order without."""
+        return None if self.trigger_price_text is None else Decimal(self.trigger_price_text)
+
 
 class FillReport(Struct, frozen=True, gc=False, kw_only=True):
-    """One of our trades as the venue reports it. A commission is positive when paid, in the quote currency."""
+    """One of our trades as the venue reports it. A commission is positive when paid.
+
+    The texts are legal numbers, checked when this was built, at the venue's own scale; the decimals are made when read.
+    """
 
     instrument_id: str
     client_order_id: str | None
     venue_order_id: str
     trade_id: str
     order_side: OrderSide | str
-    last_qty: Decimal
-    last_px: Decimal
-    commission: Decimal
+    last_qty_text: str
+    last_px_text: str
+    commission_text: str
     commission_currency: str
     liquidity_side: LiquiditySide | str
     ts_event: int
     ts_init: int
+
+    @property
+    def last_qty(self) -> Decimal:
+        """Amount traded, exact."""
+        return Decimal(self.last_qty_text)
+
+    @property
+    def last_px(self) -> Decimal:
+        """Price of the trade."""
+        return Decimal(self.last_px_text)
+
+    @property
+    def commission(self) -> Decimal:
+        """Commission in `commission_currency`."""
+        return Decimal(self.commission_text)

@@ -10,7 +10,6 @@ import pytest
 from derive_bench.adapter.frames import Subscription, decode
 from derive_bench.adapter.inbound import (
     liquidity_side,
-    order_side,
     parse_fill_report,
     parse_order_report,
 )
@@ -196,5 +195,5 @@ def test_the_liquidity_side(role: str | None, side: LiquiditySide | str) -> None
 
 @pytest.mark.parametrize(("word", "side"), [("buy", OrderSide.BUY), ("sell", OrderSide.SELL), (TOMORROW, TOMORROW)])
 def test_the_order_side(word: str, side: OrderSide | str) -> None:
-    assert order_side(word) == parse_order_report(order_of(direction=word), 1).order_side == side
+    assert parse_order_report(order_of(direction=word), 1).order_side == side
     assert parse_fill_report(fill_of(direction=word), 1).order_side == side

@@ -32,14 +32,13 @@ from derive_bench.adapter.dispatch.transitions import (
     Emission,
     Transitions,
     accept,
-    check_numbers,
     due_post_only,
     in_flight,
     settle,
 )
 from derive_bench.adapter.errors import CallerError, DecodeError
 from derive_bench.adapter.events import OrderAccepted, OrderFilled, OrderRejected, new_event_id
-from derive_bench.adapter.inbound import liquidity_side, parse_fill_report, parse_order_report
+from derive_bench.adapter.inbound import check_fill_numbers, liquidity_side, parse_fill_report, parse_order_report
 from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade, RpcError
 
 if TYPE_CHECKING:
@@ -283,7 +282,7 @@ class Dispatcher:
                         emission = parse_fill_report(trade, ts_init, self._commission_currency)
                         self.state.trade_ids.add(trade_id)
                     else:
-                        check_numbers(trade)
+                        check_fill_numbers(trade)
                         side = _LIQUIDITY.get(trade.liquidity_role)
                         if side is None:
                             side = liquidity_side(trade.liquidity_role)

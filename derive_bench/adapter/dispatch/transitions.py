@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec import Struct
 
 from derive_bench.adapter.events import (
@@ -32,14 +31,14 @@ from derive_bench.adapter.events import (
     new_event_id,
 )
 from derive_bench.adapter.inbound import parse_order_report
-from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade
+from derive_bench.adapter.messages import BadElement, PrivateOrder
 from derive_bench.adapter.model import FillReport, OrderStatusReport
-from derive_bench.adapter.numbers import MAX_DIGITS, exact
+from derive_bench.adapter.numbers import exact
 
 if TYPE_CHECKING:
     from derive_bench.adapter.dispatch.state import ExecutionState, Replace, TrackedOrder
 
-__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "check_numbers", "due_post_only", "in_flight", "settle"]
+__all__ = ["LIVE", "MS", "DispatchStats", "Emission", "Transitions", "accept", "due_post_only", "in_flight", "settle"]
 
 MS: Final = 1_000_000
 LIVE: Final = frozenset({"open", "untriggered", "algo_active"})
@@ -48,9 +47,6 @@ LIVE: Final = frozenset({"open", "untriggered", "algo_active"})
 _ENDED: Final = frozenset({"cancelled", "expired", "rejected"})
 _KNOWN: Final = LIVE | _ENDED | {"filled"}
 _post_only: Final = re.compile(r"post[ _-]?only", re.IGNORECASE).search
-_three_plain: Final = msgspec.json.Decoder(tuple[float, float, float]).decode
-_JOINED_MAX: Final = MAX_DIGITS + len("[-e0,-0e0,-0e0]")
-"""No single number of a text as long as this has more digits than are legal."""
 
 Emission = Event | OrderStatusReport | FillReport | BadElement
 """What an emitter is called with."""
@@ -194,25 +190,6 @@ def accept(tracked: TrackedOrder, venue_order_id: str, ts_event: int, ts_init: i
 def due_post_only(reason: str) -> bool:
     """Whether a refusal's text says that a post-only order would have crossed the market."""
     return _post_only(reason) is not None
-
-
-def check_numbers(trade: PrivateTrade) -> None:
-    """Raise `DecodeError` unless amount, price and fee of a trade are legal numbers.
-
-    A JSON parser looks at all three texts at once. The signs and exponents put around them make it refuse white space and
-    exponents, and negative numbers too; such texts, and long ones, are looked at alone.
-    """
-    joined = f"[-{trade.trade_amount}e0,-{trade.trade_price}e0,-{trade.trade_fee}e0]"
-    if len(joined) <= _JOINED_MAX:
-        try:
-            _three_plain(joined)
-        except (msgspec.MsgspecError, UnicodeError):
-            pass
-        else:
-            return
-    exact(trade.trade_amount, "$.trade_amount")
-    exact(trade.trade_price, "$.trade_price")
-    exact(trade.trade_fee, "$.trade_fee")
 
 
 def _answer(tracked: TrackedOrder) -> None:
