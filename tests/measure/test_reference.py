@@ -58,7 +58,7 @@ def test_signing_rows_have_no_group_there() -> None:
 def test_folders_without_results_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ReferenceUnreadable, match="no such folder"):
         read_criterion(tmp_path / "missing", ROWS)
-    with pytest.raises(ReferenceUnreadable, match="holds no Criterion results.*run cargo bench"):
+    with pytest.raises(ReferenceUnreadable, match=r"holds no Criterion results.*run cargo bench"):
         read_criterion(tmp_path, ROWS)
     write_estimates(tmp_path / "other_group" / "thing", 1.0)
     with pytest.raises(ReferenceUnreadable, match="1 Criterion results, other_group/thing among them, but none of a row here"):
