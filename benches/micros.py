@@ -313,11 +313,11 @@ def _(inputs: Inputs) -> dict[str, Any]:
     return {"scaled": scaled, "precision": _precision(inputs), "x": "2873.12", "texts": lambda: _prices(inputs)}
 
 
-@suite.row("atom/check_trade_numbers", "check_numbers(x)", summary="legality of a trade's amount, price and fee, in one look")
+@suite.row("atom/check_trade_numbers", "check_fill_numbers(x)", summary="legality of a trade's amount, price and fee, in one look")
 def _(inputs: Inputs) -> dict[str, Any]:
-    from derive_bench.adapter.dispatch.transitions import check_numbers
+    from derive_bench.adapter.inbound import check_fill_numbers
 
-    return {"check_numbers": check_numbers, "x": _payload(inputs.frame("private_trade"))[0]}
+    return {"check_fill_numbers": check_fill_numbers, "x": _payload(inputs.frame("private_trade"))[0]}
 
 
 # Ids and events
