@@ -45,6 +45,7 @@ examples:
 
 verbs, instead of suites:
   list       what can be measured        python -m derive_bench list --help
+  peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
 """
 
@@ -229,12 +230,13 @@ def keep_baseline(words: Sequence[str]) -> int:
 
     parser = _Parser(
         prog="python -m derive_bench baseline",
-        description="Make a run the baseline: the tables of BENCHMARKS.md and benches/baseline.json.",
+        description="Make a run the baseline: the tables of BENCHMARKS.md and benches/baseline.json; a run of peers: their table alone.",
         epilog="examples:\n  python -m derive_bench -o run.json && python -m derive_bench baseline run.json\n"
+        "  python -m derive_bench peers -o peers.json && python -m derive_bench baseline peers.json\n"
         "  python -m derive_bench baseline --check    exit code 1 if rows were added, removed or renamed since",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites")
+    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites, or of peers")
     parser.add_argument("--check", action="store_true", help="write nothing; say whether the baseline fits the code")
     parser.add_argument("--allow", action="append", default=[], choices=baseline.WAIVERS, help="take a run in spite of it; repeatable")
     parser.add_argument("--root", type=Path, default=checkout_root(), metavar="DIR", help="the checkout (default: where the package lies)")
@@ -250,10 +252,53 @@ def keep_baseline(words: Sequence[str]) -> int:
             found = baseline.stale(args.root, expected)
             print("\n".join(found) or "the baseline fits the code")
             return 1 if found else 0
-        waived = baseline.update(args.run, args.root, expected, args.allow)
+        kept, waived = baseline.update(args.run, args.root, expected, args.allow)
     except (baseline.BaselineError, ResultError) as error:
         raise Refusal(str(error)) from error
-    print(f"BENCHMARKS.md and benches/baseline.json now hold {args.run}{', although: ' + ', '.join(waived) if waived else ''}")
+    print(f"{kept} now hold{'s' if kept == baseline.PAGE else ''} {args.run}{', although: ' + ', '.join(waived) if waived else ''}")
+    return 0
+
+
+def compare_peers(words: Sequence[str]) -> int:
+    """``peers``: measure ours beside other libraries, each in an environment of its own."""
+    parser = _Parser(
+        prog="python -m derive_bench peers",
+        description="Measure ours beside other libraries for the same venue: the same inputs, in turn, in one run.",
+        epilog="examples:\n  python -m derive_bench peers --install              make their environments in your cache, then measure\n"
+        "  python -m derive_bench peers --only ccxt -o peers.json\n"
+        "  python -m derive_bench baseline peers.json          keep the table in BENCHMARKS.md\n\n"
+        "exit codes: 1 if a library signs something else than ours does, 2 if none is installed",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--install", action="store_true", help="install what is missing first, with pip, at pinned versions")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this library; repeatable (default: all)")
+    parser.add_argument("--profile", choices=PROFILE_NAMES, default="standard", help="how much is measured (default: standard)")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write FILE, a pyperf JSON file, and its details beside it")
+    _add_reference(parser)
+    _add_places(parser)
+    args = parser.parse_args(words)
+
+    from derive_bench.measure.peers import command
+    from derive_bench.measure.progress import ProgressLine
+    from derive_bench.measure.results import OutputError
+
+    line = ProgressLine(sys.stderr)
+    request = command.Request(args.only, args.install, args.profile, args.output, args.reference, args.benches, args.data)
+    try:
+        outcome = command.compare(request, line, lambda text: print(text, file=sys.stderr, flush=True))
+    except (command.PeersRefused, OutputError) as error:
+        line.clear()
+        raise Refusal(str(error)) from error
+    line.clear()
+    print(outcome.text)
+    if args.output and outcome.kept:
+        print(f"\nwritten to {args.output} and {outcome.details}")
+    if outcome.interrupted:
+        print(f"derive-bench: interrupted; {f'kept in {args.output}' if outcome.kept else 'nothing kept'}", file=sys.stderr)
+        return INTERRUPTED
+    if outcome.wrong_signatures:
+        print(f"derive-bench: not the signature that ours makes: {', '.join(outcome.wrong_signatures)}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -261,6 +306,10 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"any of: {' '.join(DEFAULT_SUITES)} (default: all four)")
     parser.add_argument("--filter", action="append", default=[], metavar="GLOB", help="only rows whose name matches; repeatable")
     parser.add_argument("--protocol", choices=PROTOCOL_NAMES, default="v3", help="dialect and its inputs (default: v3)")
+    _add_places(parser)
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benches", type=Path, metavar="DIR", help="folder with row definitions of your own")
     default = os.environ.get(DATA_VARIABLE)
     parser.add_argument(
@@ -302,5 +351,5 @@ def _seconds(text: str) -> float:
     return value
 
 
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {"baseline": keep_baseline, "list": list_rows}
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {"baseline": keep_baseline, "list": list_rows, "peers": compare_peers}
 """What the first word may be instead of a suite."""

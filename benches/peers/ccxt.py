@@ -26,7 +26,7 @@ FLOATS = "unified dicts; numbers are binary floats"
 Raw = dict[str, Any]
 
 
-class Sent(Exception):  # noqa: N818 -- no error
+class Sent(Exception):
     """Raised in place of an HTTP request; holds its body."""
 
 
@@ -182,7 +182,7 @@ def _offer_signing(can: Offers, exchange: Any, account: Raw) -> None:
         names = ("X-DeriveWallet", "X-DeriveTimestamp", "X-DeriveSignature")
         return dict(zip(("wallet", "timestamp", "signature"), (result["headers"][name] for name in names), strict=True))
 
-    can("auth/rest_headers", lambda now: exchange.sign("get_account", ["private"], "POST", {}), facts=headers, undone="")
+    can("auth/rest_headers", lambda _: exchange.sign("get_account", ["private"], "POST", {}), facts=headers, undone="")
 
 
 def _offer_requests(can: Offers, exchange: Any, account: Raw) -> None:

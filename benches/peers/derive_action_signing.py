@@ -72,7 +72,7 @@ def offer(can: Offers, material: Raw) -> None:
 
     can(
         "auth/rest_headers",
-        lambda now: sign_rest_auth_header(web3, account["wallet"], account["key"]),
+        lambda _: sign_rest_auth_header(web3, account["wallet"], account["key"]),
         facts=headers,
         undone="",
     )

@@ -32,7 +32,7 @@ DECIMALS = "numbers are Decimals at the venue's scale"
 Raw = dict[str, Any]
 
 
-class Sent(Exception):  # noqa: N818 -- no error
+class Sent(Exception):
     """Raised by the socket in place of sending; holds the text."""
 
 
@@ -181,7 +181,7 @@ def _offer_signing(can: Offers, auth: Any, account: Raw) -> None:
         names = ("X-LYRAWALLET", "X-LYRATIMESTAMP", "X-LYRASIGNATURE")
         return dict(zip(("wallet", "timestamp", "signature"), (result[name] for name in names), strict=True))
 
-    can("auth/rest_headers", lambda now: auth.signed_headers, facts=headers, undone="")
+    can("auth/rest_headers", lambda _: auth.signed_headers, facts=headers, undone="")
 
 
 def _offer_requests(can: Offers, subaccount: Any, markets: Any, material: Raw) -> None:

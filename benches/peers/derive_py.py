@@ -30,12 +30,12 @@ DECIMALS = "numbers are Decimals at the venue's scale"
 Raw = dict[str, Any]
 
 
-class Sent(Exception):  # noqa: N818 -- no error
+class Sent(Exception):
     """Raised by the socket in place of sending; holds the bytes."""
 
 
 class _Socket:
-    async def send(self, data: bytes, text: bool = True) -> None:
+    async def send(self, data: bytes, **_: Any) -> None:
         raise Sent(data)
 
 
@@ -215,7 +215,7 @@ def _offer_signing(can: Offers, auth: Any, account: Raw) -> None:
         names = ("X-DeriveWallet", "X-DeriveTimestamp", "X-DeriveSignature")
         return dict(zip(("wallet", "timestamp", "signature"), (result[name] for name in names), strict=True))
 
-    can("auth/rest_headers", lambda now: auth.signed_headers, facts=headers, undone="")
+    can("auth/rest_headers", lambda _: auth.signed_headers, facts=headers, undone="")
 
 
 def _offer_requests(can: Offers, subaccount: Any, markets: Any, material: Raw) -> None:

@@ -34,6 +34,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from itertools import cycle, islice
+from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -102,7 +103,9 @@ class Offers:
         self.abilities: dict[str, Ability] = {}
         self._material = material
 
-    def __call__(self, stage: str, call: Call, *, prepare: Call = lambda raw: raw, facts: Call = lambda result: result, undone: str) -> None:
+    def __call__(
+        self, stage: str, call: Call, *, prepare: Call = lambda raw: raw, facts: Call = lambda result: result, undone: str
+    ) -> None:
         inputs = self._material["inputs"][self._material["stages"][stage]]
         self.abilities[stage] = Ability(call, prepare, facts, undone, inputs)
 
@@ -110,8 +113,8 @@ class Offers:
 def load(path: str) -> Any:
     """The module at ``path``, under a name that is nobody's."""
     spec = importlib.util.spec_from_file_location("derive_bench_peer", path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -157,8 +160,7 @@ def main(arguments: list[str]) -> None:
 
     try:
         adapter = load(adapter_path)
-        with open(material_path, encoding="utf-8") as file:
-            material = json.load(file)
+        material = json.loads(Path(material_path).read_bytes())
         offers = Offers(material)
         adapter.offer(offers, material)
     except Exception as error:

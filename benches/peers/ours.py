@@ -10,7 +10,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from benches.peers.driver import Offers
+
+    Decode = Callable[[bytes], Any]
 
 NAME = "derive_bench"
 PACKAGES = ("derive_bench", "msgspec", "wallycore", "tiny-keccak", "uuid_utils")
@@ -21,12 +25,13 @@ Raw = dict[str, Any]
 
 
 def offer(can: Offers, material: Raw) -> None:
+    from derive_bench.adapter.frames import decode
     from derive_bench.adapter.instruments import InstrumentRegistry
 
     registry = InstrumentRegistry(material["instruments"])
-    _offer_decode(can)
-    _offer_domain(can, registry)
-    _offer_dispatch(can, registry)
+    _offer_decode(can, decode)
+    _offer_domain(can, decode, registry)
+    _offer_dispatch(can, decode, registry)
     _offer_requests(can, registry, material["account"], material["protocol"])
 
 
@@ -34,9 +39,7 @@ def _pairs(levels: Any) -> list[list[str]]:
     return [list(level) for level in json.loads(bytes(levels))]
 
 
-def _offer_decode(can: Offers) -> None:
-    from derive_bench.adapter.frames import decode
-
+def _offer_decode(can: Offers, decode: Decode) -> None:
     def ticker(message: Any) -> Raw:
         body = message.data.instrument_ticker
         return {"bid": body.b, "bid_size": body.B, "ask": body.a, "ask_size": body.A, "mark": body.M, "index": body.I}
@@ -101,9 +104,8 @@ def _fill(report: Any) -> Raw:
     return names | {"price": str(report.last_px), "amount": str(report.last_qty), "fee": str(report.commission)}
 
 
-def _offer_domain(can: Offers, registry: Any) -> None:
+def _offer_domain(can: Offers, decode: Decode, registry: Any) -> None:
     from derive_bench.adapter.book import parse_order_book_deltas
-    from derive_bench.adapter.frames import decode
     from derive_bench.adapter.inbound import parse_fill_report, parse_option_greeks, parse_order_report, parse_quote, parse_trade
 
     by_topic = registry.by_topic
@@ -137,10 +139,9 @@ def _offer_domain(can: Offers, registry: Any) -> None:
     can("domain/fill", lambda frame: parse_fill_report(decode(frame).data[0], 0), prepare=str.encode, facts=_fill, undone="")
 
 
-def _offer_dispatch(can: Offers, registry: Any) -> None:
+def _offer_dispatch(can: Offers, decode: Decode, registry: Any) -> None:
     from derive_bench.adapter.book import parse_order_book_deltas
     from derive_bench.adapter.dispatch import Dispatcher
-    from derive_bench.adapter.frames import decode
     from derive_bench.adapter.inbound import parse_quote, parse_trade
 
     handled: Any = None

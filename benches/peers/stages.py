@@ -68,6 +68,20 @@ SIGNED = frozenset({"sign/trade_action", "exec/submit_limit", "auth/rest_headers
 ECHOED = {"auth/rest_headers": "timestamp"}
 """Stages where a library takes an input of its own, here the time: ours is then asked with what it took, which is this fact of it."""
 
+REFERENCE = {
+    "decode/orderbook": "decode_only/orderbook",
+    "decode/ticker": "decode_only/ticker",
+    "domain/book": "inbound_pipeline/book_deltas",
+    "domain/quote": "inbound_pipeline/quotes",
+    "domain/option_greeks": "inbound_pipeline/option_greeks",
+    "domain/trade": "inbound_pipeline/trades",
+    "sign/trade_action": "signing/sign_trade_action",
+    "exec/submit_limit": "exec_pipeline/submit_limit",
+    "exec/cancel": "exec_pipeline/cancel",
+    "auth/rest_headers": "signing/rest_auth_headers",
+}
+"""Stage -> the row of the Rust reference that comes closest; its input is fixed where these are new."""
+
 FRAMES = ("orderbook", "orderbook_d10", "orderbook_d100", "ticker", "ticker_option", "trade", "order", "private_trade")
 COLD_COUNT = 1_024
 FILLS_COUNT = 4_608

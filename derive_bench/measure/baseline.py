@@ -1,6 +1,7 @@
 """The baseline: one run's figures kept in the repository, for people in BENCHMARKS.md and for programs in benches/baseline.json.
 
-BENCHMARKS.md is prose around one generated stretch between :data:`BEGIN` and :data:`END`; only that stretch is rewritten.
+BENCHMARKS.md is prose around generated stretches, which alone are rewritten: the baseline between :data:`BEGIN` and :data:`END`, and
+the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces.
 benches/baseline.json is what it is generated from (schema version :data:`SCHEMA`)::
 
     {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …} | null,
@@ -21,14 +22,19 @@ from typing import Any
 
 import pyperf
 
+from derive_bench.measure.peers import report
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
 from derive_bench.measure.tables import Column, depth_table, group_tables, notes, share_table
 
-__all__ = ["BEGIN", "END", "WAIVERS", "BaselineError", "objections", "stale", "update"]
+__all__ = ["BEGIN", "END", "PEERS_BEGIN", "PEERS_END", "WAIVERS", "BaselineError", "objections", "stale", "update"]
 
 BEGIN = "<!-- baseline: begin (written by `python -m derive_bench baseline`; edits in here are lost) -->"
 END = "<!-- baseline: end -->"
+PEERS_BEGIN = "<!-- peers: begin (written by `python -m derive_bench baseline PEERS.json`; edits in here are lost) -->"
+PEERS_END = "<!-- peers: end -->"
+
+PAGE = "BENCHMARKS.md"
 
 SCHEMA = 1
 
@@ -70,26 +76,31 @@ def objections(results: Results, expected: Collection[str]) -> dict[str, str]:
     return found
 
 
-def update(run: Path, root: Path, expected: Collection[str], allowed: Collection[str]) -> list[str]:
-    """Make a run the baseline of the checkout at ``root``; returns the objections that were waived.
+def update(run: Path, root: Path, expected: Collection[str], allowed: Collection[str]) -> tuple[str, list[str]]:
+    """Make a run the baseline of the checkout at ``root``; returns what holds it now, and the objections that were waived.
 
     Raises:
         BaselineError: an objection that is not waived, or files that are not as they should be. Nothing is written then.
         ResultError: the run cannot be read.
     """
     results = Results.load(run)
-    reasons = objections(results, expected)
+    peers = results.metadata.get("suite") == report.KIND
+    reasons = objections(results, () if peers else expected)
     refused = {name: reason for name, reason in reasons.items() if name not in allowed}
     if refused:
         name, reason = next(iter(refused.items()))
         raise BaselineError(f"{run} is no baseline: {reason}; --allow {name} takes it nevertheless")
     page = _read_page(root)
+    if peers:
+        stretch = render_peers(report.load_details(run), _date(run), sorted(reasons))
+        _write(_page_path(root), _splice(page, stretch, PEERS_BEGIN, PEERS_END))
+        return PAGE, sorted(reasons)
     previous = _read_copy(root) if _copy_path(root).exists() else None
     document = _document(results, _date(run), sorted(reasons), previous)
-    text = _splice(page, render(document))
+    text = _splice(page, render(document), BEGIN, END)
     _write(_copy_path(root), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     _write(_page_path(root), text)
-    return sorted(reasons)
+    return f"{PAGE} and benches/baseline.json", sorted(reasons)
 
 
 def stale(root: Path, expected: Iterable[str]) -> list[str]:
@@ -103,7 +114,7 @@ def stale(root: Path, expected: Iterable[str]) -> list[str]:
     found = [f"added since: {name}" for name in sorted(now - kept)]
     found += [f"removed or renamed since: {name}" for name in sorted(kept - now)]
     page = _read_page(root)
-    if _splice(page, render(document)) != page:
+    if _splice(page, render(document), BEGIN, END) != page:
         found.append("the tables of BENCHMARKS.md are not those of benches/baseline.json")
     return found
 
@@ -123,8 +134,20 @@ def render(document: dict[str, Any]) -> str:
     for table in group_tables(results, further):
         blocks += [table.markdown(), ""]
     blocks += [line for table in (share_table(results), depth_table(results)) if table for line in (table.markdown(), "")]
-    blocks += ["\n".join("- " + note.replace("*", r"\*") for note in notes(results)), "", END]
-    return "\n".join(blocks)
+    return "\n".join([*blocks, _listed(notes(results)), "", END])
+
+
+def render_peers(details: dict[str, Any], date: str, waived: Sequence[str]) -> str:
+    """The generated stretch on other libraries, markers included."""
+    summary = _summary({"run": details["run"] | {"date": date}, "waived": waived, "previous": None})
+    blocks = [PEERS_BEGIN, "", summary, ""]
+    for table in report.peer_tables(details):
+        blocks += [table.markdown(), ""]
+    return "\n".join([*blocks, _listed(report.peer_notes(details)), "", PEERS_END])
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    return "\n".join("- " + sentence.replace("*", r"\*") for sentence in sentences)
 
 
 def _summary(document: dict[str, Any]) -> str:
@@ -195,7 +218,7 @@ def _date(run: Path) -> str:
 
 
 def _page_path(root: Path) -> Path:
-    return root / "BENCHMARKS.md"
+    return root / PAGE
 
 
 def _copy_path(root: Path) -> Path:
@@ -207,13 +230,14 @@ def _read_page(root: Path) -> str:
         text = _page_path(root).read_text(encoding="utf-8")
     except OSError as error:
         raise BaselineError(f"{_page_path(root)}: cannot be read: {error.strerror}") from None
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise BaselineError(f"{_page_path(root)}: needs the two lines {BEGIN} and {END}, once each and in this order")
+    for begin, end in ((BEGIN, END), (PEERS_BEGIN, PEERS_END)):
+        if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+            raise BaselineError(f"{_page_path(root)}: needs the two lines {begin} and {end}, once each and in this order")
     return text
 
 
-def _splice(page: str, stretch: str) -> str:
-    return page[: page.index(BEGIN)] + stretch + page[page.index(END) + len(END) :]
+def _splice(page: str, stretch: str, begin: str, end: str) -> str:
+    return page[: page.index(begin)] + stretch + page[page.index(end) + len(end) :]
 
 
 def _read_copy(root: Path) -> dict[str, Any]:

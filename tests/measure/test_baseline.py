@@ -9,11 +9,11 @@ from pathlib import Path
 import pyperf
 import pytest
 
-from derive_bench.measure.baseline import BEGIN, END, WAIVERS, BaselineError, stale, update
+from derive_bench.measure.baseline import BEGIN, END, PEERS_BEGIN, PEERS_END, WAIVERS, BaselineError, stale, update
 from derive_bench.measure.results import REFERENCE_KEYS, ResultError
 
 NAMES = ("inbound_pipeline/quotes", "control/x")
-PAGE = f"# Benchmarks\n\nProse before.\n\n{BEGIN}\nold\n{END}\n\nProse after.\n"
+PAGE = f"# Benchmarks\n\nProse before.\n\n{BEGIN}\nold\n{END}\n\nProse after.\n\n{PEERS_BEGIN}\nnone\n{PEERS_END}\n"
 RUN = {
     "protocol": "v3",
     "profile": "standard",
@@ -55,10 +55,10 @@ def page(root: Path) -> str:
 
 
 def test_tables_go_between_the_markers_and_prose_stays(root: Path) -> None:
-    assert update(write_run(root), root, NAMES, ()) == []
+    assert update(write_run(root), root, NAMES, ()) == ("BENCHMARKS.md and benches/baseline.json", [])
     text = page(root)
     assert text.startswith(f"# Benchmarks\n\nProse before.\n\n{BEGIN}\n")
-    assert text.endswith(f"{END}\n\nProse after.\n")
+    assert text.endswith(f"{END}\n\nProse after.\n\n{PEERS_BEGIN}\nnone\n{PEERS_END}\n")
     assert "old" not in text
     assert "| `inbound_pipeline/quotes` | 2.00 µs | 10.0% | 500 k | 2.00 | 1.64 µs | 1.22 |" in text
     assert "measured 2026-11-30, commit `0123456789ab`, protocol v3, profile standard" in text
@@ -119,7 +119,7 @@ def test_refused_unless_told_otherwise_and_then_marked(root: Path, waiver: str, 
         update(run, root, NAMES, others)
     assert page(root) == PAGE
     assert not (root / "benches" / "baseline.json").exists()
-    assert update(run, root, NAMES, [waiver]) == [waiver]
+    assert update(run, root, NAMES, [waiver])[1] == [waiver]
     assert f"**taken although**: {waiver}" in page(root)
 
 
