@@ -52,16 +52,19 @@ def _from_frames(name: str) -> Build:
     return lambda inputs: _calls(inputs) | {"x": inputs.frame(name), "frames": lambda: inputs.frames_cold(name)}
 
 
-def _from_messages(name: str) -> Build:
+def _parse_row(name: str, statement: str, source: str, summary: str) -> None:
+    """Register a row that parses one frame's message, decoded anew each time as in a pipeline, and its `_cold` twin."""
+
     def build(inputs: Inputs) -> dict[str, Any]:
-        calls = _calls(inputs)
-        decode = calls["decode_candles" if name == "candles" else "decode"]
+        calls, fixed = _calls(inputs), inputs.frame(source)
+        decode = calls["decode_candles" if source == "candles" else "decode"]
         return calls | {
-            "x": decode(inputs.frame(name)),
-            "messages": lambda: [decode(frame) for frame in inputs.frames_cold(name)],
+            "decoded": lambda: decode(fixed),
+            "messages": lambda: [decode(frame) for frame in inputs.frames_cold(source)],
         }
 
-    return build
+    suite.row(f"parse_only/{name}", statement, fresh="decoded", summary=summary)(build)
+    suite.row(f"parse_only/{name}_cold", statement, each="messages", summary=f"{summary}, every input new")(build)
 
 
 def _jsonrpc(name: str) -> Build:
@@ -95,12 +98,12 @@ for suffix, frame in BOOKS.items():
         summary=f"{frame} frame -> OrderBook message",
         control=control,
     )(_from_frames(frame))
-    suite.row(
-        f"parse_only/orderbook_deltas{suffix}",
+    _parse_row(
+        f"orderbook_deltas{suffix}",
         f"book = x.data\nparse_order_book_deltas(book, {BY_NAME}, 0)",
-        cold="messages",
-        summary="OrderBook message -> OrderBookDeltas, numbers checked",
-    )(_from_messages(frame))
+        frame,
+        "OrderBook message -> OrderBookDeltas, numbers checked",
+    )
 
 suite.row(
     "inbound_pipeline/book_deltas_jsonrpc",
@@ -125,12 +128,7 @@ for name, (call, part, domain_type) in TICKER_ROWS.items():
         parts=("decode_only/ticker", f"parse_only/{part}"),
         control="control/orjson_loads_ticker",
     )(_from_frames("ticker"))
-    suite.row(
-        f"parse_only/{part}",
-        f"message = x\n{call}(message.data, {BY_TOPIC}, 0)",
-        cold="messages",
-        summary=f"Ticker message -> {domain_type}",
-    )(_from_messages("ticker"))
+    _parse_row(part, f"message = x\n{call}(message.data, {BY_TOPIC}, 0)", "ticker", f"Ticker message -> {domain_type}")
 
 suite.row(
     "inbound_pipeline/ticker_all",
@@ -170,12 +168,12 @@ suite.row(
     summary="option ticker frame -> OptionGreeks, all read as decimals",
     control="control/orjson_loads_ticker_option",
 )(_from_frames("ticker_option"))
-suite.row(
-    "parse_only/option_greeks",
+_parse_row(
+    "option_greeks",
     f"message = x\nparse_option_greeks(message.data, {BY_TOPIC}, 0)",
-    cold="messages",
-    summary="Ticker message -> OptionGreeks",
-)(_from_messages("ticker_option"))
+    "ticker_option",
+    "Ticker message -> OptionGreeks",
+)
 for ticker in ("ticker", "ticker_option"):
     suite.row(
         f"decode_only/{ticker}",
@@ -207,12 +205,12 @@ suite.row(
     summary="trade frame -> PublicTrade message",
     control="control/orjson_loads_trade",
 )(_from_frames("trade"))
-suite.row(
-    "parse_only/trade",
+_parse_row(
+    "trade",
     "trade = x.data[0]\nparse_trade(trade, instruments[trade.instrument_name], 0)",
-    cold="messages",
-    summary="PublicTrade message -> TradeTick",
-)(_from_messages("trade"))
+    "trade",
+    "PublicTrade message -> TradeTick",
+)
 
 suite.row(
     "inbound_pipeline/bars",
@@ -229,12 +227,7 @@ suite.row(
     summary="array of 3 candles -> Candle messages",
     control="control/orjson_loads_candles",
 )(_from_frames("candles"))
-suite.row(
-    "parse_only/bar",
-    "parse_bar(x[0], instruments['ETH-PERP'], 0)",
-    cold="messages",
-    summary="Candle message -> Bar",
-)(_from_messages("candles"))
+_parse_row("bar", "parse_bar(x[0], instruments['ETH-PERP'], 0)", "candles", "Candle message -> Bar")
 
 for private in ("order", "private_trade"):
     suite.row(

@@ -126,6 +126,7 @@ _FORM: Final = b'{"method":"subscription","params":{"channel":"'
 _FORM_JSONRPC: Final = b'{"jsonrpc":"2.0",' + _FORM[1:]
 _THIRD: Final = len(_FORM) + 2
 """Where the topic's third byte stands: `d` of orderbook, `c` of ticker_slim, `a` of trades; it tells these apart."""
+_THIRD_JSONRPC: Final = len(_FORM_JSONRPC) + 2
 _CACHE_MAX: Final = 16_384
 _DATA: Final = "$.params.data"
 _JSON_SPACE: Final = b" \t\r\n"
@@ -204,7 +205,12 @@ def _to_bytes(frame: object) -> bytes:
 
 def _find_pass(frame: bytes) -> _OnePass:
     """Return the pass of a private topic's frame, or of one with `jsonrpc` in front; `LookupError` where there is none."""
-    at = len(_FORM_JSONRPC) if frame.startswith(_FORM_JSONRPC) else len(_FORM)
+    at = len(_FORM)
+    if frame.startswith(_FORM_JSONRPC):
+        one_pass = _by_third[frame[_THIRD_JSONRPC]]
+        if one_pass is not None:
+            return one_pass
+        at = len(_FORM_JSONRPC)
     topic = frame[at : frame.index(b'"', at)]
     return _by_topic[topic.decode("ascii")]
 
