@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -33,7 +34,7 @@ def test_wheel_carries_code_rows_inputs_and_nothing_else(wheel: Path) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"derive_bench"}
     assert {"derive_bench/py.typed", "derive_bench/adapter/__init__.py", "derive_bench/benches/data.py"} <= set(names)
-    for tree, ending in (("benches", "*.py"), ("test_data", "**/*")):
+    for tree, ending in (("benches", "**/*.py"), ("test_data", "**/*")):
         files = {f"derive_bench/{path.relative_to(PACKAGE_PARENT)}" for path in (PACKAGE_PARENT / tree).glob(ending) if path.is_file()}
         assert files <= set(names), f"{tree}/ is not whole"
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
@@ -55,6 +56,11 @@ def test_unpacked_wheel_runs_without_a_checkout(wheel: Path, tmp_path: Path) -> 
     assert str(site) in done.stderr
     assert "commit unknown" in done.stdout
     assert (elsewhere / "run.json").exists()
+    environ = os.environ | {"XDG_CACHE_HOME": str(elsewhere / "cache")}
+    command = [sys.executable, "-P", "-c", code, "peers"]
+    done = subprocess.run(command, cwd=elsewhere, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("derive-py, derive-client, derive_action_signing, ccxt; run: python -m derive_bench peers --install\n")
 
 
 def test_every_dependency_has_its_reason() -> None:

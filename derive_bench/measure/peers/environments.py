@@ -55,9 +55,9 @@ def install(adapter: Adapter) -> None:
         _run([sys.executable, "-m", "venv", str(temporary)])
         pip = [str(temporary / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         _run([*pip, *adapter.requirements])
-        # What is left of an environment whose Python is gone.
-        shutil.rmtree(place, ignore_errors=True)
-        temporary.rename(place)
+        if interpreter(adapter) is None:  # or else somebody else has made it meanwhile
+            shutil.rmtree(place, ignore_errors=True)  # what is left of one whose Python is gone
+            temporary.rename(place)
     except OSError as error:
         raise InstallFailed(f"{place}: cannot be made: {error.strerror or error}") from None
     finally:
