@@ -22,7 +22,7 @@ from functools import lru_cache
 from itertools import compress, count, cycle, repeat
 from math import dist
 from operator import mul
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, overload
 
 import msgspec
 from msgspec import Raw, Struct
@@ -276,22 +276,20 @@ def parse_order_book_deltas(message: OrderBook, instrument: Instrument, ts_init:
 
     Raises `DecodeError` with the path of the first side, level or number that is not one.
     """
-    json = b",".join((message.bids, message.asks))
+    json = b"".join((b"{", message.bids, b",", message.asks, b"}"))
     skeleton = json.translate(None, _DIGITS)
-    layout = _layouts.get(skeleton) or _learn(skeleton)
-    if layout is not None:
-        n_bids, n_numbers, opening, closing = layout
-        # No number is longer than what the digits leave when each other number has one.
-        short = len(json) - len(skeleton) - n_numbers < MAX_DIGITS - 1
-        if short or json.translate(_TO_ZERO).find(_TOO_LONG) < 0:
-            try:
-                doubles = loads(opening + json.translate(None, _MARKUP) + closing)
-            except JSONDecodeError:
-                return _parse_exactly(message, instrument, ts_init)
-            if len(doubles) == n_numbers:
-                if n_numbers & 1:
-                    del doubles[-1 if n_bids else 0]
-                return OrderBookDeltas(message, instrument, ts_init, n_bids, doubles)
+    try:
+        n_bids, n_numbers = _layouts[skeleton]
+    except KeyError:
+        return (parse_order_book_deltas if _learn(skeleton) else _parse_exactly)(message, instrument, ts_init)
+    if len(json) <= _SHORT or json.translate(_TO_ZERO).find(_TOO_LONG) < 0:
+        numbers = json.translate(_OUTER, _MARKUP)
+        try:
+            doubles = loads(numbers)
+        except JSONDecodeError:
+            return _parse_one_sided(message, instrument, ts_init, numbers, n_bids, n_numbers)
+        if len(doubles) == n_numbers:
+            return OrderBookDeltas(message, instrument, ts_init, n_bids, doubles)
     return _parse_exactly(message, instrument, ts_init)
 
 
@@ -308,6 +306,9 @@ _SAFE_PRODUCT: Final = float(1 << 45)
 _TOO_LONG: Final = b"0" * (MAX_DIGITS + 1)
 _DIGITS: Final = b"0123456789."
 _MARKUP: Final = b'[]"'
+_OUTER: Final = bytes(ord({"{": "[", "}": "]"}.get(chr(code), chr(code))) for code in range(256))
+_SHORT: Final = MAX_DIGITS + 15
+"""Length of JSON with at least 14 characters of markup and a second number, in which no number can be too long."""
 _TO_ZERO: Final = bytes(ord("0") if chr(code) in "0123456789." else code for code in range(256))
 _LEVEL: Final = b'["",""]'
 _LAYOUTS_MAX: Final = 4_096
@@ -321,42 +322,43 @@ _ADD: Final = BookAction.ADD
 _NO_SIDE: Final = OrderSide.NO_ORDER_SIDE
 _BUY: Final = OrderSide.BUY
 _SELL: Final = OrderSide.SELL
-_layouts: Final[dict[bytes, _Layout]] = {}
+_layouts: Final[dict[bytes, tuple[int, int]]] = {}
 _pairs: Final = msgspec.json.Decoder(list[tuple[Raw, Raw]]).decode
 
 
-class _Layout(NamedTuple):
-    """How many numbers a book's JSON has when markup is taken out, and what makes an array of what remains.
+def _learn(skeleton: bytes) -> bool:
+    """Remember the numbers of bids and of all numbers of a book whose JSON, without digits and points, is `skeleton`.
 
-    An empty side leaves a comma without a number on one of its sides: there a zero completes the array, and makes the
-    count odd. Where a bare number stands in that side's place, `05` and `5-0` are no JSON.
+    Returns False for one that is not as documented.
     """
-
-    n_bids: int
-    n_numbers: int
-    opening: bytes = b"["
-    closing: bytes = b"]"
-
-
-def _learn(skeleton: bytes) -> _Layout | None:
-    """Return the layout of a book whose JSON, without digits and points, is `skeleton`; None for one not as documented."""
     if len(skeleton) > _SKELETON_MAX:
-        return None
+        return False
     n_levels = skeleton.count(_LEVEL)
     n_bids = skeleton.partition(b"],[[")[0].count(_LEVEL) if b"],[[" in skeleton else n_levels
     n_asks = n_levels - n_bids
-    if n_levels == 0 or skeleton != b"[%b],[%b]" % (b",".join([_LEVEL] * n_bids), b",".join([_LEVEL] * n_asks)):
-        return None
-    if n_bids == 0:
-        layout = _Layout(0, 2 * n_levels + 1, opening=b"[0")
-    elif n_asks == 0:
-        layout = _Layout(n_bids, 2 * n_levels + 1, closing=b"-0]")
-    else:
-        layout = _Layout(n_bids, 2 * n_levels)
+    if n_levels == 0 or skeleton != b"{[%b],[%b]}" % (b",".join([_LEVEL] * n_bids), b",".join([_LEVEL] * n_asks)):
+        return False
     if len(_layouts) >= _LAYOUTS_MAX:
         _layouts.clear()
-    _layouts[skeleton] = layout
-    return layout
+    _layouts[skeleton] = (n_bids, 2 * n_levels)
+    return True
+
+
+def _parse_one_sided(
+    message: OrderBook, instrument: Instrument, ts_init: int, numbers: bytes, n_bids: int, n_numbers: int
+) -> OrderBookDeltas:
+    """Read a book with an empty side, which leaves a comma before or behind its numbers."""
+    if n_bids == 0 and numbers.startswith(b"[,"):
+        numbers = b"[" + numbers[2:]
+    elif 2 * n_bids == n_numbers and numbers.endswith(b",]"):
+        numbers = numbers[:-2] + b"]"
+    else:
+        return _parse_exactly(message, instrument, ts_init)
+    try:
+        doubles = loads(numbers)
+    except JSONDecodeError:
+        return _parse_exactly(message, instrument, ts_init)
+    return OrderBookDeltas(message, instrument, ts_init, n_bids, doubles)
 
 
 def _parse_exactly(message: OrderBook, instrument: Instrument, ts_init: int) -> OrderBookDeltas:
