@@ -63,7 +63,7 @@ def test_a_mark_is_no_index_price() -> None:
 
 
 def greeks_of(**changes: Any) -> OptionGreeks:
-    numbers = {
+    numbers: dict[str, Any] = {
         "delta": "0.5",
         "gamma": "0.00036344",
         "vega": "0.40175",
@@ -75,7 +75,7 @@ def greeks_of(**changes: Any) -> OptionGreeks:
         "underlying_price": "1992.6",
         "open_interest": "42.13",
     }
-    fields = {"instrument_id": "X.DERIVE", "ts_event": 1, "ts_init": 2}
+    fields: dict[str, Any] = {"instrument_id": "X.DERIVE", "ts_event": 1, "ts_init": 2}
     for name, value in changes.items():
         (numbers if name in numbers else fields)[name] = value
     return OptionGreeks(**fields, numbers=f"[{','.join(numbers.values())}]".encode())
