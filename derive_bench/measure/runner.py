@@ -53,7 +53,7 @@ class Profile:
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("quick", processes=4, values=5, warmups=1, min_time=0.003, rows_per_process=30),
+        Profile("quick", processes=3, values=5, warmups=1, min_time=0.003, rows_per_process=30),
         Profile("standard", processes=5, values=6, warmups=1, min_time=0.01, rows_per_process=1),
         Profile("rigorous", processes=24, values=10, warmups=2, min_time=0.02, rows_per_process=1),
     )
