@@ -15,7 +15,8 @@ import pyperf
 import pytest
 
 from derive_bench.adapter.protocol import PROTOCOLS
-from derive_bench.cli import DATA_VARIABLE, PROFILE_NAMES, PROTOCOL_NAMES, VERBS, main
+from derive_bench.cli import VERBS, main
+from derive_bench.cli.options import DATA_VARIABLE, PROFILE_NAMES, PROTOCOL_NAMES
 from derive_bench.measure.catalogue import DEFAULT_SUITES
 from derive_bench.measure.runner import PROFILES
 from derive_bench.measure.trees import PACKAGE_PARENT

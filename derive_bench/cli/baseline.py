@@ -1,0 +1,48 @@
+"""``baseline``: make a run the baseline, or say whether the baseline fits the code."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from derive_bench.cli.options import Parser, Refusal
+from derive_bench.measure import baseline
+from derive_bench.measure.catalogue import Catalogue
+from derive_bench.measure.results import ResultError
+from derive_bench.measure.trees import checkout_root
+
+__all__ = ["run"]
+
+
+def run(words: Sequence[str]) -> int:
+    """``baseline RUN.json`` or ``baseline --check``."""
+    parser = Parser(
+        prog="python -m derive_bench baseline",
+        description="Make a run the baseline: the tables of BENCHMARKS.md and benches/baseline.json; a run of peers: their table alone.",
+        epilog="examples:\n  python -m derive_bench -o run.json && python -m derive_bench baseline run.json\n"
+        "  python -m derive_bench peers -o peers.json && python -m derive_bench baseline peers.json\n"
+        "  python -m derive_bench baseline --check    exit code 1 if rows were added, removed or renamed since",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites, or of peers")
+    parser.add_argument("--check", action="store_true", help="write nothing; say whether the baseline fits the code")
+    parser.add_argument("--allow", action="append", default=[], choices=baseline.WAIVERS, help="take a run in spite of it; repeatable")
+    parser.add_argument("--root", type=Path, default=checkout_root(), metavar="DIR", help="the checkout (default: where the package lies)")
+    args = parser.parse_args(words)
+    if args.check == bool(args.run):
+        parser.error("give either RUN.json or --check")
+    if args.root is None:
+        raise Refusal("the baseline belongs to a source checkout, and this is an installed package; give --root DIR")
+    benches = args.root / "benches"
+    expected = [row.name for row in Catalogue.load("v3", benches).select()]
+    try:
+        if args.check:
+            found = baseline.stale(args.root, expected)
+            print("\n".join(found) or "the baseline fits the code")
+            return 1 if found else 0
+        kept, waived = baseline.update(args.run, args.root, expected, args.allow)
+    except (baseline.BaselineError, ResultError) as error:
+        raise Refusal(str(error)) from error
+    print(f"{kept} now hold{'s' if kept == baseline.PAGE else ''} {args.run}{', although: ' + ', '.join(waived) if waived else ''}")
+    return 0
