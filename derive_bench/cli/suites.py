@@ -111,7 +111,7 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs, here
         protocol=args.protocol,
         profile=name,
         data_hash=inputs.data_hash(),
-        hash_seed_inherited=args.copy_env or "PYTHONHASHSEED" in inherited,
+        hash_seed=launcher.hash_seed,
     )
     metadata["suites"] = " ".join(sorted({row.suite for row in rows}))
     metadata["filters"] = " ".join(args.filter) or "none"

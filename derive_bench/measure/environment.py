@@ -1,12 +1,12 @@
 """What a run must say about itself: the code, the libraries and the machine, as pyperf metadata.
 
-pyperf's workers already record interpreter, CPU model, load, ASLR and affinity where they differ from the usual; :func:`describe`
-adds what pyperf does not know and spells out what it leaves unsaid. Values that cannot be read are the word ``unknown``.
+pyperf's workers already record interpreter, CPU model, load and affinity where they differ from the usual, and ours correct what pyperf
+says of ASLR, which it takes from the system's setting alone; :func:`describe` adds what pyperf does not know and spells out what it
+leaves unsaid. Values that cannot be read are the word ``unknown``.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -14,6 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from derive_bench.measure.checks import aslr
+from derive_bench.measure.checks.plan import allowed_cpus
+from derive_bench.measure.checks.system import System, Unread
 from derive_bench.measure.trees import checkout_root
 
 __all__ = ["LIBRARIES", "Revision", "complete", "describe", "revision"]
@@ -61,15 +64,16 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def describe(*, protocol: str, profile: str, data_hash: str, hash_seed_inherited: bool, system: Path = Path("/")) -> Metadata:
+def describe(*, protocol: str, profile: str, data_hash: str, hash_seed: str | None, system: System | None = None) -> Metadata:
     """Metadata of the whole run.
 
     Args:
         data_hash: hex digest of the input files.
-        hash_seed_inherited: whether workers get PYTHONHASHSEED from this process's environment.
-        system: where ``proc`` and ``sys`` lie; tests give a tree of their own.
+        hash_seed: PYTHONHASHSEED of the workers; None: each makes up its own.
+        system: where ``proc`` and ``sys`` lie (default: the machine's); tests give a tree of their own.
     """
     commit, dirty = revision(checkout_root())
+    root = system or System()
     metadata: Metadata = {
         "derive_bench_version": _version("derive_bench") or UNKNOWN,
         "protocol": protocol,
@@ -77,13 +81,13 @@ def describe(*, protocol: str, profile: str, data_hash: str, hash_seed_inherited
         "commit": commit,
         "dirty": dirty,
         "data_hash": data_hash,
-        "hash_seed": (os.environ.get("PYTHONHASHSEED") if hash_seed_inherited else None) or "random per process",
+        "hash_seed": hash_seed or "random per process",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "cpu_model_name": _cpu_model(system),
-        "governor": _read(system, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "aslr": _ASLR.get(_read(system, "proc/sys/kernel/randomize_va_space"), UNKNOWN),
-        "affinity": _affinity(),
-        "load_before": _read(system, "proc/loadavg").partition(" ")[0],
+        "cpu_model_name": _cpu_model(root),
+        "governor": _read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "aslr": aslr.recorded(root),
+        "affinity": ",".join(map(str, allowed_cpus())) or UNKNOWN,
+        "load_before": _read(root, "proc/loadavg").partition(" ")[0],
     }
     for name in LIBRARIES:
         if found := _version(name):
@@ -96,9 +100,6 @@ def complete(own: Mapping[str, str | int | float], worker: Mapping[str, object])
     return {key: value for key, value in own.items() if key not in worker}
 
 
-_ASLR = {"0": "No randomization", "1": "Conservative randomization", "2": "Full randomization"}
-
-
 def _version(distribution: str) -> str | None:
     try:
         return version(distribution)
@@ -106,22 +107,16 @@ def _version(distribution: str) -> str | None:
         return None
 
 
-def _read(system: Path, name: str) -> str:
+def _read(system: System, name: str) -> str:
     try:
-        return (system / name).read_text().strip() or UNKNOWN
-    except OSError:
+        return system.text(name)
+    except Unread:
         return UNKNOWN
 
 
-def _cpu_model(system: Path) -> str:
+def _cpu_model(system: System) -> str:
     for line in _read(system, "proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == "model name" and value.strip():
             return value.strip()
     return platform.machine() or UNKNOWN
-
-
-def _affinity() -> str:
-    if not hasattr(os, "sched_getaffinity"):
-        return UNKNOWN
-    return ",".join(map(str, sorted(os.sched_getaffinity(0))))

@@ -40,10 +40,11 @@ class ProgressLine:
 
 
 def describe(progress: Progress) -> str:
-    """``[37/190] round 2/8, 2:10 left: inbound_pipeline/quotes``."""
+    """``[37/190] round 2/8, 2:10 left: inbound_pipeline/quotes``; ``[3/190] warm-up pass, …`` before the first round."""
     left = "" if progress.seconds_left is None else f", {_clock(progress.seconds_left)} left"
     count = f"[{progress.done + 1}/{progress.total}]"
-    return f"{count} round {progress.round}/{progress.rounds}{left}: {progress.row}"
+    place = f"round {progress.round}/{progress.rounds}" if progress.round else "warm-up pass"
+    return f"{count} {place}{left}: {progress.row}"
 
 
 def _clock(seconds: float) -> str:

@@ -40,6 +40,8 @@ class Profile:
         values: values per process; warmups: values measured and set aside before them.
         min_time: shortest duration of a value, in seconds.
         rows_per_process: rows one worker measures.
+        fixed: the recipe of publishing: workers pinned, ASLR off and one hash seed, so that all processes are alike.
+        warmup_pass: whether a whole pass over the rows is measured first and thrown away.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Profile:
     warmups: int
     min_time: float
     rows_per_process: int
+    fixed: bool = False
+    warmup_pass: bool = False
 
 
 PROFILES = {
@@ -83,6 +87,7 @@ class Launcher:
         options: pyperf options for the worker, as it would read them from its command line.
         inherit_environ: names of environment variables a worker gets besides :data:`KEPT_ENVIRON`; None means all.
         timeout: seconds after which a worker is given up.
+        fixed_hash_seed: PYTHONHASHSEED of the workers, whatever they inherit; None: what they inherit, or random per process.
     """
 
     protocol: str
@@ -92,6 +97,12 @@ class Launcher:
     options: tuple[str, ...] = ()
     inherit_environ: tuple[str, ...] | None = ()
     timeout: float = 600.0
+    fixed_hash_seed: str | None = None
+
+    @property
+    def hash_seed(self) -> str | None:
+        """PYTHONHASHSEED of the workers; None: each makes up its own."""
+        return self.environ().get(HASH_SEED) or None
 
     def measure(self, suite: str, tasks: Sequence[Task], profile: Profile) -> list[pyperf.Benchmark]:
         """Run one worker over rows of one suite; one benchmark of one run for each task, in order.
@@ -142,14 +153,17 @@ class Launcher:
 
     def environ(self) -> dict[str, str]:
         """The pruned environment, after pyperf's example: a variable set by chance must not change a number."""
+        fixed = {} if self.fixed_hash_seed is None else {HASH_SEED: self.fixed_hash_seed}
         if self.inherit_environ is None:
-            return dict(os.environ)
+            return {**os.environ, **fixed}
         names = {*KEPT_ENVIRON, *self.inherit_environ}
-        return {name: value for name, value in os.environ.items() if name in names or name.startswith("LC_")}
+        return {name: value for name, value in os.environ.items() if name in names or name.startswith("LC_")} | fixed
 
 
 KEPT_ENVIRON = ("PATH", "HOME", "TEMP", "LANG", "PYTHONPATH", "SYSTEMROOT")
 """Environment variables that workers get in any case, besides the locale's."""
+
+HASH_SEED = "PYTHONHASHSEED"
 
 
 def _named(tasks: Sequence[Task]) -> str:
@@ -163,7 +177,7 @@ class Progress:
     Attributes:
         row: the row it begins with.
         done, total: workers.
-        round, rounds: counted from 1.
+        round, rounds: counted from 1; round 0 is a warm-up pass.
         seconds_left: an estimate, None before there is anything to base it on.
     """
 
@@ -208,14 +222,18 @@ class Session:
         """
         self._tasks = {row.name: Task(row.name, row.fingerprint, loops=self.loops) for row in self.rows}
         batches = list(_batches(self.rows, self.profile.rows_per_process))
-        rounds, total = self.profile.processes, self.profile.processes * len(batches)
+        rounds = self.profile.processes
+        numbers = range(0 if self.profile.warmup_pass else 1, rounds + 1)
+        total = len(numbers) * len(batches)
         begin, done = monotonic(), 0
-        for number in range(rounds):
-            for batch in batches if number % 2 == 0 else reversed(batches):
+        for number in numbers:
+            for batch in batches if number % 2 else reversed(batches):
                 left = (monotonic() - begin) / done * (total - done) if done else None
-                report(Progress(batch[0].name, done, total, number + 1, rounds, left))
-                self._measure(batch)
+                report(Progress(batch[0].name, done, total, number, rounds, left))
+                self._measure(batch, keep=number > 0)
                 done += 1
+            if number == 0:
+                continue
             for batch in _batches(self._disturbed(), self.profile.rows_per_process):
                 self._measure(batch)
                 for row in batch:
@@ -235,13 +253,15 @@ class Session:
         worst = sorted(slow, key=lambda name: probes[name][-1], reverse=True)[: math.ceil(len(self.rows) / 10)]
         return [row for row in self.rows if row.name in worst]
 
-    def _measure(self, batch: Sequence[Row]) -> None:
+    def _measure(self, batch: Sequence[Row], *, keep: bool = True) -> None:
+        """Run a worker; what is not kept calibrates all the same, so that after a warm-up pass no measured process has to."""
         tasks = [self._tasks[row.name] for row in batch]
         for task, benchmark in zip(tasks, self.launcher.measure(batch[0].suite, tasks, self.profile), strict=True):
             name = benchmark.get_name()
             if name != task.row:
                 raise WorkerFailed(f"asked for {task.row}, got {name}")
-            self.runs.setdefault(name, []).extend(benchmark.get_runs())
+            if keep:
+                self.runs.setdefault(name, []).extend(benchmark.get_runs())
             self._tasks[name] = replace(task, inner=benchmark.get_inner_loops(), loops=benchmark.get_loops())
 
 

@@ -28,6 +28,8 @@ from typing import TextIO
 import pyperf
 
 from derive_bench.measure.catalogue import SelectionError, load_suite
+from derive_bench.measure.checks import aslr
+from derive_bench.measure.checks.system import System
 from derive_bench.measure.inputs import DataError, Inputs
 from derive_bench.measure.rows import Row, RowError, Timed
 
@@ -160,7 +162,9 @@ def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pype
     before = probe()
     with contextlib.redirect_stdout(io.StringIO()):
         benchmark = runner.bench_time_func(row.name, undisturbed(timed.run, counts), inner_loops=timed.inner)
-    benchmark.update_metadata({"retaken_values": sum(counts), "probe_seconds": max(before, probe())})
+    own = {"retaken_values": sum(counts), "probe_seconds": max(before, probe())}
+    # pyperf takes ASLR from the system's setting, which setarch -R overrides.
+    benchmark.update_metadata(own | {"aslr": aslr.recorded(System())})
     return benchmark
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from derive_bench.measure.checks.system import System
 from derive_bench.measure.environment import Metadata, complete, describe, revision
 
 
-def description(system: Path, *, inherited: bool = False) -> Metadata:
-    return describe(protocol="v3", profile="quick", data_hash="abc", hash_seed_inherited=inherited, system=system)
+def description(root: Path, *, hash_seed: str | None = None) -> Metadata:
+    return describe(protocol="v3", profile="quick", data_hash="abc", hash_seed=hash_seed, system=System(root))
 
 
 def write(system: Path, name: str, text: str) -> None:
@@ -22,7 +21,8 @@ def write(system: Path, name: str, text: str) -> None:
 
 def test_values_come_from_the_system(tmp_path: Path) -> None:
     write(tmp_path, "proc/cpuinfo", "processor : 0\nmodel name : A Fast One\n")
-    write(tmp_path, "proc/sys/kernel/randomize_va_space", "0\n")
+    write(tmp_path, "proc/sys/kernel/randomize_va_space", "2\n")
+    write(tmp_path, "proc/self/personality", "00040000\n")
     write(tmp_path, "proc/loadavg", "1.25 0.80 0.60 1/200 4242\n")
     write(tmp_path, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n")
     found = description(tmp_path)
@@ -45,10 +45,9 @@ def test_libraries_and_the_run_are_named(tmp_path: Path) -> None:
     assert all(value != "" for value in found.values()), "pyperf refuses empty values"
 
 
-def test_hash_seed_is_that_of_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONHASHSEED", "7")
+def test_hash_seed_is_that_of_the_workers(tmp_path: Path) -> None:
     assert description(tmp_path)["hash_seed"] == "random per process"
-    assert description(tmp_path, inherited=True)["hash_seed"] == "7"
+    assert description(tmp_path, hash_seed="7")["hash_seed"] == "7"
 
 
 def test_what_workers_found_counts() -> None:

@@ -11,7 +11,7 @@ from derive_bench.measure.checks.finding import Check, Outcome, failed, passed, 
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System, Unread, number
 
-__all__ = ["CHECKS", "OFF", "policy"]
+__all__ = ["CHECKS", "OFF", "policy", "recorded"]
 
 OFF = "No randomization"
 
@@ -29,6 +29,14 @@ def policy(system: System) -> str:
         Unread
     """
     return OFF if _exempt(system) else _setting(system)
+
+
+def recorded(system: System) -> str:
+    """The same as a result records it: ``unknown`` where it cannot be read."""
+    try:
+        return policy(system)
+    except Unread:
+        return "unknown"
 
 
 def _exempt(system: System) -> bool:

@@ -82,7 +82,7 @@ def compare(request: Request, progress: Callable[[Progress], None], say: Callabl
     inputs = {dialect: Inputs(dialect, request.data) for dialect in dict.fromkeys([LIVE, *(peer.dialect for peer in chosen)])}
     entries = _entries(comparison, chosen, list(inputs), _install(chosen, say) if request.install else {})
 
-    metadata = environment.describe(protocol=LIVE, profile=request.profile, data_hash=inputs[LIVE].data_hash(), hash_seed_inherited=False)
+    metadata = environment.describe(protocol=LIVE, profile=request.profile, data_hash=inputs[LIVE].data_hash(), hash_seed=None)
     metadata |= {"suites": KIND, "cpu_count": os.cpu_count() or 1, "platform": platform.platform()}
     profile = PEER_PROFILES[request.profile]
     with tempfile.TemporaryDirectory(prefix="derive_bench-") as folder:
