@@ -26,7 +26,7 @@ baseline: run ## the same, and keep the figures in BENCHMARKS.md
 	$(BIN)/python -m derive_bench baseline run.json
 
 test: $(VENV)/.made ## run the tests, with the adapter's coverage
-	$(BIN)/python -m pytest -q --cov=derive_bench.adapter --cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/python -m pytest -q -n auto --cov=derive_bench.adapter --cov-report=term:skip-covered --cov-fail-under=95
 
 lint: $(VENV)/.made ## ruff and mypy --strict
 	$(BIN)/ruff check .

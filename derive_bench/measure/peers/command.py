@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from derive_bench.cache import cache_folder
 from derive_bench.measure import environment
 from derive_bench.measure.inputs import Inputs
 from derive_bench.measure.peers.adapters import DRIVER, Adapter, AdapterError, Comparison
 from derive_bench.measure.peers.contender import Place
-from derive_bench.measure.peers.environments import InstallFailed, cache_folder, install, interpreter
+from derive_bench.measure.peers.environments import InstallFailed, install, interpreter
 from derive_bench.measure.peers.report import KIND, benchmarks, details, peer_notes, peer_tables
 from derive_bench.measure.peers.session import PEER_PROFILES, Entry, OursFailed, PeerSession, our_name
 from derive_bench.measure.reference import read_criterion
@@ -119,7 +120,7 @@ def _install(chosen: list[Adapter], say: Callable[[str], None]) -> dict[str, str
     failed = {}
     for peer in chosen:
         if interpreter(peer) is None:
-            say(f"installing {peer.name} {peer.version} into {cache_folder()}")
+            say(f"installing {peer.name} {peer.version} into {cache_folder('peers')}")
             try:
                 install(peer)
             except InstallFailed as error:
@@ -143,7 +144,7 @@ def _entries(comparison: Comparison, chosen: list[Adapter], dialects: list[str],
             raise PeersRefused(f"nothing could be installed: {peers[0].name}: {peers[0].trouble}")
         only = "".join(f" --only {entry.name}" for entry in peers) if len(peers) < len(comparison.peers) else ""
         names = ", ".join(entry.name for entry in peers)
-        raise PeersRefused(f"not installed in {cache_folder()}: {names}; run: python -m derive_bench peers --install{only}")
+        raise PeersRefused(f"not installed in {cache_folder('peers')}: {names}; run: python -m derive_bench peers --install{only}")
     return entries
 
 

@@ -6,31 +6,25 @@ everything is in it, so that whatever has its name is whole. To make one anew, d
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from derive_bench.cache import cache_folder
 from derive_bench.measure.peers.adapters import Adapter
 
-__all__ = ["InstallFailed", "cache_folder", "environment", "install", "interpreter"]
+__all__ = ["InstallFailed", "environment", "install", "interpreter"]
 
 
 class InstallFailed(Exception):
     """An environment could not be made; the message says why. Nothing is left of it."""
 
 
-def cache_folder() -> Path:
-    """Where the environments lie."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "derive_bench" / "peers"
-
-
 def environment(adapter: Adapter) -> Path:
     """The folder of a peer's environment, whether it is there or not."""
-    return cache_folder() / f"{adapter.name}-{adapter.version}"
+    return cache_folder("peers") / f"{adapter.name}-{adapter.version}"
 
 
 def interpreter(adapter: Adapter) -> Path | None:

@@ -1,0 +1,164 @@
+"""The same server as the Rust engine, in Python with the numba kernel: a process boundary without a language boundary.
+
+Contract: `python -m derive_bench.boundary.server pipe | unix PATH | tcp | shm FD CAPACITY SPINS E1 E2 E3 E4` behaves as `engine/main.rs`
+says: one client, ready when a line on standard output says so, gone when standard input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from derive_bench.boundary import kernel
+from derive_bench.boundary.frames import ERROR, HEAD, OK, Bytes, Opcode, Outcomes, reply
+from derive_bench.boundary.ring import SharedMemory
+from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream, receive_body
+from derive_bench.boundary.workload import Closes, Windows
+
+__all__ = ["Session", "main", "serve"]
+
+MAX_WINDOW = 1 << 20
+"""The longest window, in bars."""
+
+
+class Refused(ValueError):
+    """A request that was read and is not done; the message goes to the client."""
+
+
+class Session:
+    """What one client has loaded, and the answers to its requests."""
+
+    def __init__(self) -> None:
+        self._closes: Closes = np.empty(0)
+        self._stream = kernel.Stream(np.empty((0, 6), dtype=np.int64))
+
+    def answer(self, body: memoryview) -> list[Bytes]:
+        """Return the reply's parts for one request's body."""
+        try:
+            if body[0] == Opcode.ECHO:
+                return reply(OK, body[1:])
+            return reply(OK, *self._work(*_read(body)))
+        except Refused as error:
+            return reply(ERROR, str(error).encode())
+
+    def _work(self, opcode: Opcode, closes: Closes, windows: Windows) -> list[Bytes]:
+        match opcode, len(closes), len(windows):
+            case Opcode.SWEEP, _, _:
+                return _parts(kernel.sweep(closes, windows))
+            case Opcode.LOAD, _, 0:
+                self._closes = closes
+                return []
+            case Opcode.RUN, 0, _:
+                return _parts(kernel.sweep(self._closes, windows))
+            case Opcode.OPEN, 0, _:
+                self._stream = kernel.Stream(windows)
+                return []
+            case Opcode.BAR, 1, 0:
+                return _parts(self._stream.step(closes[0]))
+            case _, bars, combinations:
+                raise Refused(f"opcode {opcode} does not take {bars} bars with {combinations} combinations")
+
+
+def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
+    if len(body) < HEAD.size:
+        raise Refused(f"body_len {len(body)} is shorter than the {HEAD.size} bytes of a head")
+    code, bars, combinations = HEAD.unpack_from(body)
+    if code not in Opcode._value2member_map_:
+        raise Refused(f"unknown opcode {code}")
+    if HEAD.size + 8 * bars + 48 * combinations != len(body):
+        raise Refused(f"{bars} bars and {combinations} combinations do not make a body of {len(body)} bytes")
+    # The numbers lie at an odd address; the kernel wants them aligned.
+    closes = np.frombuffer(body, "<f8", bars, HEAD.size).astype(np.float64)
+    windows = np.frombuffer(body, "<i8", 6 * combinations, HEAD.size + 8 * bars).astype(np.int64).reshape(-1, 6)
+    bad = np.flatnonzero(~(np.isfinite(closes) & (closes > 0)))
+    if len(bad):
+        raise Refused(f"close {bad[0]} is {closes[bad[0]]}, not a positive number")
+    if len(windows) and (windows.min() < 1 or windows.max() > MAX_WINDOW):
+        raise Refused(f"a window is not in 1..={MAX_WINDOW}")
+    half, full, _, third, mid, period = windows.T
+    if (half > full).any() or (third > period).any() or (mid > period).any():
+        raise Refused("half is at most full, third and mid at most period")
+    return Opcode(code), closes, windows
+
+
+def _parts(found: Outcomes) -> list[Bytes]:
+    return [values.data.cast("B") for values in found]
+
+
+def serve(stream: Stream) -> None:
+    """Answer one client until it goes."""
+    session = Session()
+    while True:
+        try:
+            body = receive_body(stream)
+        except ValueError as error:
+            stream.send(reply(ERROR, str(error).encode()))
+            return
+        except PeerGone:
+            return
+        stream.send(session.answer(body))
+
+
+def main(words: Sequence[str]) -> None:
+    """Serve as the command line says."""
+    kernel.sweep(np.ones(8), np.ones((1, 6), dtype=np.int64))
+    match words:
+        case ["pipe"]:
+            # Nothing but replies may reach the client: what else is printed goes where complaints go.
+            replies = os.dup(1)
+            os.dup2(2, 1)
+            serve(PipeStream(os.dup(0), replies))
+        case ["unix", path]:
+            _end_with_parent(path)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
+                _serve_one(listener, path)
+        case ["tcp"]:
+            _end_with_parent()
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                _serve_one(listener, str(listener.getsockname()[1]))
+        case ["shm", *numbers]:
+            _end_with_parent()
+            descriptor, capacity, spins, *events = map(int, numbers)
+            memory = SharedMemory(descriptor, capacity, events)
+            # The watcher of standard input ends this process when the client dies, so the ring needs no lifeline of its own.
+            lifeline, _ = os.pipe()
+            _say_ready("shm")
+            serve(memory.stream(serving=True, spins=spins, lifeline=lifeline))
+        case _:
+            raise SystemExit("server: say pipe, unix PATH, tcp, or shm FD CAPACITY SPINS and four eventfds")
+
+
+def _serve_one(listener: socket.socket, where: str) -> None:
+    listener.listen(1)
+    _say_ready(where)
+    connection, _ = listener.accept()
+    listener.close()
+    serve(SocketStream(connection))
+
+
+def _say_ready(what: str) -> None:
+    os.write(1, f"ready {what}\n".encode())
+
+
+def _end_with_parent(socket_path: str | None = None) -> None:
+    def watch() -> None:
+        while os.read(0, 4096):
+            pass
+        if socket_path is not None:
+            path = Path(socket_path)
+            path.unlink(missing_ok=True)
+            path.parent.rmdir()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
