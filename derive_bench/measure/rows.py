@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from derive_bench.measure.inputs import Inputs
 
-__all__ = ["COLD_MINIMUM", "INNER", "Builder", "Row", "RowError", "Suite", "Timed"]
+__all__ = ["COLD_MINIMUM", "INNER", "SECONDS", "Builder", "Meter", "Row", "RowError", "Suite", "Timed"]
 
 COLD_MINIMUM = 1_000
 """Fewest inputs of a cold row: nothing repeats within this many."""
@@ -60,8 +60,27 @@ class RowError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Meter:
+    """What a loop is measured with.
+
+    Attributes:
+        read: a reading that rises; what lies between two of them is the cost, in seconds or in another unit.
+        empty_passes: how often the loop around an empty statement is measured; the best of them counts.
+        empty_calls: how many empty statements one pass of a ``fresh`` row runs.
+    """
+
+    read: Callable[[], float]
+    empty_passes: int
+    empty_calls: int
+
+
+SECONDS = Meter(perf_counter, empty_passes=7, empty_calls=1_000)
+"""The meter of time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Timed:
-    """A compiled row: ``run(loops)`` executes the statement ``loops * inner`` times and returns the seconds it took."""
+    """A compiled row: ``run(loops)`` executes the statement ``loops * inner`` times and returns what the meter says of it."""
 
     run: Callable[[int], float]
     inner: int
@@ -126,11 +145,12 @@ class Row:
                 raise RowError(f"row {self.name!r}: {self.each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
         return namespace
 
-    def compile(self, namespace: Mapping[str, Any], inner: int) -> Timed:
+    def compile(self, namespace: Mapping[str, Any], inner: int, meter: Meter = SECONDS) -> Timed:
         """Compile the timed loop over what :meth:`namespace` returned.
 
         Args:
             inner: one of :data:`INNER`.
+            meter: what the loop reads before and after.
 
         Raises:
             RowError: another number, or a name that cannot be bound.
@@ -138,10 +158,10 @@ class Row:
         if inner not in INNER:
             raise RowError(f"row {self.name!r}: a loop runs the statement {', '.join(map(str, INNER))} times, not {inner}")
         if self.each is not None:
-            return _compile_each(self, dict(namespace), self.each, inner)
+            return _compile_each(self, dict(namespace), self.each, inner, meter)
         if self.fresh is not None:
-            return _compile_fresh(self, dict(namespace), self.fresh, inner)
-        return _compile_plain(self, dict(namespace), inner)
+            return _compile_fresh(self, dict(namespace), self.fresh, inner, meter)
+        return _compile_plain(self, dict(namespace), inner, meter)
 
 
 class Suite:
@@ -268,23 +288,23 @@ class _Ring(list[Any]):
     position = 0
 
 
-def _compile_plain(row: Row, namespace: dict[str, Any], inner: int) -> Timed:
-    timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * inner), namespace, {"__repeat": repeat})
+def _compile_plain(row: Row, namespace: dict[str, Any], inner: int, meter: Meter) -> Timed:
+    timer = _assemble(row, _PLAIN, 8, "\n".join([row.statement] * inner), namespace, {"__repeat": repeat, "__clock": meter.read})
     gc.freeze()
     return Timed(timer, inner)
 
 
-def _compile_each(row: Row, namespace: dict[str, Any], each: str, inner: int) -> Timed:
+def _compile_each(row: Row, namespace: dict[str, Any], each: str, inner: int, meter: Meter) -> Timed:
     ring: _Ring = namespace[each]
     items = ring[ring.position :] + ring[: ring.position]
     whole = len(items) - len(items) % inner
     names = {name: value for name, value in namespace.items() if name not in ("x", each)}
     chunks = [items[start : start + inner] for start in range(0, whole, inner)]
-    own = {"__islice": islice, "__source": cycle(chunks)}
+    own = {"__islice": islice, "__source": cycle(chunks), "__clock": meter.read}
     timer = _assemble(row, _EACH, 12, row.statement, names, own)
     empty = _assemble(row, _EACH, 12, "pass", names, own)
     # Whole passes: the empty loop leaves the source where it was.
-    less_loop = _less_loop(timer, empty, len(chunks))
+    less_loop = _less_loop(timer, empty, len(chunks), meter.empty_passes)
     begin, used = ring.position, 0
     gc.freeze()
 
@@ -297,13 +317,13 @@ def _compile_each(row: Row, namespace: dict[str, Any], each: str, inner: int) ->
     return Timed(timed, inner)
 
 
-def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int) -> Timed:
+def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int, meter: Meter) -> Timed:
     names = {name: value for name, value in namespace.items() if name != "x"}
-    own = {"__repeat": repeat, "__make": namespace[fresh], "__numbers": range(inner), "__freeze": gc.freeze}
+    own = {"__repeat": repeat, "__make": namespace[fresh], "__numbers": range(inner), "__freeze": gc.freeze, "__clock": meter.read}
     timer = _assemble(row, _FRESH, 12, row.statement, names, own)
     empty = _assemble(row, _FRESH, 12, "pass", names, own | {"__make": object})
     gc.freeze()
-    return Timed(_less_loop(timer, empty, 1_000 // inner), inner)
+    return Timed(_less_loop(timer, empty, meter.empty_calls // inner, meter.empty_passes), inner)
 
 
 def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> _Timer:
@@ -312,15 +332,15 @@ def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, A
             raise RowError(f"row {row.name!r}: {name!r} cannot be a name of the namespace")
     parameters = ", ".join(f"{name}={name}" for name in names)
     source = template.format(names=parameters, body=textwrap.indent(body, " " * depth))
-    scope = names | own | {"__clock": perf_counter}
+    scope = names | own
     exec(compile(source, f"<row {row.name}>", "exec"), scope)
     timer: _Timer = scope["__timed"]
     return timer
 
 
-def _less_loop(timer: _Timer, empty: _Timer, loops: int) -> _Timer:
+def _less_loop(timer: _Timer, empty: _Timer, loops: int, passes: int) -> _Timer:
     """The timer less what its loop costs around an empty statement, taken as the best of several passes."""
-    per_loop = min(empty(loops) for _ in range(7)) / loops
+    per_loop = min(empty(loops) for _ in range(passes)) / loops
 
     def timed(loops: int) -> float:
         return timer(loops) - loops * per_loop
