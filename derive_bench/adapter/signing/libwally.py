@@ -20,6 +20,7 @@ with warnings.catch_warnings():
         ec_public_key_decompress,
         ec_public_key_from_private_key,
         ec_sig_from_bytes,
+        ec_sig_to_public_key,
     )
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "ec_public_key_decompress",
     "ec_public_key_from_private_key",
     "ec_sig_from_bytes",
+    "ec_sig_to_public_key",
 ]
 
 atexit.register(warnings.filterwarnings, "ignore", "builtin type swigvarlink", DeprecationWarning)

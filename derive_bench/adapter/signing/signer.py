@@ -29,7 +29,7 @@ from derive_bench.adapter.signing.uncopyable import Uncopyable
 if TYPE_CHECKING:
     from derive_bench.adapter.signing.presign import PresignPool
 
-__all__ = ["Signer", "signature_hex"]
+__all__ = ["Signer", "checksum_address", "public_key_address", "signature_hex"]
 
 _HEX_KEY: Final = re.compile("(?:0[xX])?([0-9a-fA-F]{64})", re.ASCII)
 
@@ -114,9 +114,18 @@ def _secret(key: str | bytes) -> memoryview | None:
 
 
 def _address(secret: memoryview) -> str:
-    """Return the address of a key: the last 20 bytes of its public key's hash, in EIP-55 mixed case."""
-    public_key = ec_public_key_decompress(ec_public_key_from_private_key(secret))
-    digits = keccak256(bytes(public_key[1:]))[12:].hex()
+    """Return the address of a key, in EIP-55 mixed case."""
+    return checksum_address(public_key_address(ec_public_key_from_private_key(secret)))
+
+
+def public_key_address(public_key: bytes | bytearray) -> str:
+    """Return the address of a compressed public key, its hash's last 20 bytes: ``0x`` and 40 lower-case digits."""
+    return f"0x{keccak256(bytes(ec_public_key_decompress(public_key)[1:]))[12:].hex()}"
+
+
+def checksum_address(address: str) -> str:
+    """Return an address, ``0x`` and 40 hex digits of any case, in EIP-55 mixed case."""
+    digits = address[2:].lower()
     checksum = keccak256(digits.encode()).hex()
     return "0x" + "".join(d.upper() if c >= "8" else d for d, c in zip(digits, checksum, strict=False))
 
