@@ -104,6 +104,8 @@ class Faults:
         self._random = random.Random(seed)  # noqa: S311 -- faults, not secrets
         self._ids = 0
         self.rules: list[Rule] = []
+        self.frame_rules: list[Rule] = []
+        self.request_rules: list[Rule] = []
         self.counts: Counter[str] = Counter()
         for rule in rules:
             self.add(rule)

@@ -156,8 +156,7 @@ class Outbox:
     def _put(self, wire: bytes) -> None:
         self._size += len(wire)
         if self.behind > self._limit:
-            self.slow = True
-            self.cut()
+            self.cut_slow()
         elif self._is_stalled:
             self._stalled.append(wire)
         else:
@@ -180,6 +179,11 @@ class Outbox:
         else:
             self._is_stalled = False
         self.flush()
+
+    def cut_slow(self) -> None:
+        """Cut the client off, because it does not keep up."""
+        self.slow = True
+        self.cut()
 
     def cut(self) -> None:
         """Cut the client off."""

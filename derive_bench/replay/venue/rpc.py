@@ -23,7 +23,7 @@ from derive_bench.replay.venue.params import decode_params
 from derive_bench.replay.venue.refusals import Refused
 from derive_bench.replay.venue.venue import Peer, Venue
 
-__all__ = ["Answer", "Dispatcher", "Method"]
+__all__ = ["Answer", "Dispatcher", "Method", "refusal_reply"]
 
 _P = TypeVar("_P")
 _log: Final = logging.getLogger(__name__)
@@ -121,6 +121,11 @@ class Dispatcher:
         if method.private and peer.account is None:
             raise Refused(14021, "Log in first: public/login on a WebSocket, headers on HTTP")
         return method.run(peer, decode_params(method.params, params))
+
+
+def refusal_reply(refused: Refused) -> bytes:
+    """The reply to a request that was refused before it was read."""
+    return _error(_NULL, refused)
 
 
 def _unreadable(data: bytes, error: Exception) -> tuple[Raw, Refused]:
