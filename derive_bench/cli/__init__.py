@@ -25,6 +25,7 @@ __all__ = ["VERBS", "main"]
 
 VERBS = {
     "list": "listing",
+    "check": "check",
     "peers": "peers",
     "baseline": "baseline",
 }

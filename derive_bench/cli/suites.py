@@ -37,6 +37,7 @@ examples:
 
 verbs, instead of suites:
   list       what can be measured        python -m derive_bench list --help
+  check      what the machine is worth   python -m derive_bench check --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
 """

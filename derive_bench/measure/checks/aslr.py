@@ -11,12 +11,14 @@ from derive_bench.measure.checks.finding import Check, Outcome, failed, passed, 
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System, Unread, number
 
-__all__ = ["CHECKS", "OFF", "policy", "recorded"]
+__all__ = ["CHECKS", "OFF", "exempt", "policy", "recorded"]
 
 OFF = "No randomization"
 
 SETTINGS = {0: OFF, 1: "Conservative randomization", 2: "Full randomization"}
 """Values of ``randomize_va_space``, in pyperf's words."""
+
+PERSONALITY = "proc/self/personality"
 
 ADDR_NO_RANDOMIZE = 0x0040000
 """Flag of personality(2) that ``setarch -R`` sets and children inherit."""
@@ -28,7 +30,7 @@ def policy(system: System) -> str:
     Raises:
         Unread
     """
-    return OFF if _exempt(system) else _setting(system)
+    return OFF if exempt(system.text(PERSONALITY)) else _setting(system)
 
 
 def recorded(system: System) -> str:
@@ -39,13 +41,16 @@ def recorded(system: System) -> str:
         return "unknown"
 
 
-def _exempt(system: System) -> bool:
-    name = "proc/self/personality"
-    text = system.text(name)
+def exempt(personality: str) -> bool:
+    """Whether a personality, as ``/proc/self/personality`` has it, is without ASLR.
+
+    Raises:
+        Unread: it is no hexadecimal number.
+    """
     try:
-        return bool(int(text, 16) & ADDR_NO_RANDOMIZE)
+        return bool(int(personality, 16) & ADDR_NO_RANDOMIZE)
     except ValueError:
-        raise Unread(f"/{name}: {text[:40]!r} is not a hexadecimal number") from None
+        raise Unread(f"/{PERSONALITY}: {personality[:40]!r} is not a hexadecimal number") from None
 
 
 def _setting(system: System) -> str:

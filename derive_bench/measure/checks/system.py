@@ -62,11 +62,15 @@ class System:
             raise Unread(f"/{name}: {error.strerror or error}") from None
 
     def exists(self, name: str) -> bool:
-        """Whether ``name`` is there, readable or not."""
+        """Whether ``name`` is there.
+
+        Raises:
+            Unread: its folder may not be searched.
+        """
         try:
             return (self.root / name).exists()
-        except OSError:
-            return False
+        except OSError as error:
+            raise Unread(f"/{name}: {error.strerror or error}") from None
 
 
 def number(text: str, place: str) -> int:

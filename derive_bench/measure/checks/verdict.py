@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from derive_bench.measure.checks import aslr
+from derive_bench.measure.checks import aslr, cgroup, cpu, interpreter, libraries, load, machine, memory, power, timers
 from derive_bench.measure.checks.finding import Finding, State
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System
 
-__all__ = ["ALLOWED", "CHECKS", "FAILED", "NAMES", "SUMMARY", "UNKNOWN", "WARNED", "Verdict", "marks", "verdict"]
+__all__ = ["ALLOWED", "CHECKS", "FAILED", "MARK", "NAMES", "SUMMARY", "UNKNOWN", "WARNED", "Verdict", "marks", "verdict"]
 
 SUMMARY = "check"
 FAILED = "check_failed"
@@ -25,7 +25,11 @@ ALLOWED = "check_allowed"
 
 NONE = "none"
 
-CHECKS = (*aslr.CHECKS,)
+MARK = "‡"
+"""What stands at numbers that were published in spite of a finding."""
+
+MODULES = (cpu, machine, aslr, load, cgroup, memory, timers, power, interpreter, libraries)
+CHECKS = tuple(check for module in MODULES for check in module.CHECKS)
 NAMES = tuple(check.name for check in CHECKS)
 """Names of all findings, in the order of the table."""
 
@@ -65,6 +69,12 @@ class Verdict:
             told = f" ({', '.join(names)})" if names and state is not State.PASS else ""
             parts.append(f"{len(names)} {state}{told}")
         return ", ".join(parts)
+
+    @property
+    def headline(self) -> str:
+        """What a command prints before anything else: the summary, and what the numbers are marked with."""
+        marked = f"\n{MARK} published in spite of: {', '.join(self.marks)}" if self.marks else ""
+        return f"environment: {self.summary}{marked}"
 
     def metadata(self) -> dict[str, str]:
         """What a result says of it; see the module's text."""
