@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -77,24 +77,34 @@ class Client:
         """Feed one bar; returns the outcomes so far."""
         return outcomes(self.call(request(Opcode.BAR, np.array([close]))))
 
+    def compute_ns(self) -> int:
+        """What the engine has spent computing since this was last asked, in ns."""
+        return int.from_bytes(self.call(request(Opcode.CLOCK)), "little")
+
 
 @contextlib.contextmanager
-def open_engine(command: Sequence[str], transport: str, *, spins: int = SPINS) -> Iterator[Client]:
+def open_engine(command: Sequence[str], transport: str, *, spins: int = SPINS, cpus: Collection[int] | None = None) -> Iterator[Client]:
     """Start an engine and connect to it.
 
     Args:
         command: the engine's program and leading arguments, without those that choose a transport.
         transport: one of `TRANSPORTS`.
         spins: for shared memory, looks before sleeping, on both sides.
+        cpus: the processors that the engine may run on; by default those of this process.
 
     Raises:
         EngineFailed: it did not start or never listened, or it died while the client was in use.
     """
     try:
         with contextlib.ExitStack() as stack:
-            yield Client(_CONNECT[transport](command, spins, stack))
+            yield Client(_CONNECT[transport](_on(cpus, command), spins, stack))
     except PeerGone as error:
         raise EngineFailed(f"the engine behind {transport} is gone: {error}") from error
+
+
+def _on(cpus: Collection[int] | None, command: Sequence[str]) -> Sequence[str]:
+    """The command, run on some processors; they are chosen before the program begins, so all its threads keep to them."""
+    return command if cpus is None else ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *command]
 
 
 def spawn_once(command: Sequence[str], parts: Sequence[Bytes]) -> memoryview:

@@ -44,7 +44,8 @@ class Opcode(IntEnum):
     """What a request asks for.
 
     SWEEP: run combinations over the bars in the same frame. ECHO: send the bytes back. LOAD: keep bars; RUN: combinations over them.
-    OPEN: begin combinations without bars; BAR: one more bar for them, answered with their outcomes so far.
+    OPEN: begin combinations without bars; BAR: one more bar for them, answered with their outcomes so far. CLOCK: the ns that the
+    engine has spent computing since this was last asked, as a u64.
     """
 
     SWEEP = 0
@@ -53,6 +54,7 @@ class Opcode(IntEnum):
     RUN = 3
     OPEN = 4
     BAR = 5
+    CLOCK = 6
 
 
 class EngineRefused(ValueError):

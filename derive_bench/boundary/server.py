@@ -10,7 +10,8 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ class Session:
     def __init__(self) -> None:
         self._closes: Closes = np.empty(0)
         self._stream = kernel.Stream(np.empty((0, 6), dtype=np.int64))
+        self._spent_ns = 0
 
     def answer(self, body: memoryview) -> list[Bytes]:
         """Return the reply's parts for one request's body."""
@@ -50,19 +52,28 @@ class Session:
     def _work(self, opcode: Opcode, closes: Closes, windows: Windows) -> list[Bytes]:
         match opcode, len(closes), len(windows):
             case Opcode.SWEEP, _, _:
-                return _parts(kernel.sweep(closes, windows))
+                return self._timed(lambda: kernel.sweep(closes, windows))
             case Opcode.LOAD, _, 0:
                 self._closes = closes
                 return []
             case Opcode.RUN, 0, _:
-                return _parts(kernel.sweep(self._closes, windows))
+                return self._timed(lambda: kernel.sweep(self._closes, windows))
             case Opcode.OPEN, 0, _:
                 self._stream = kernel.Stream(windows)
                 return []
             case Opcode.BAR, 1, 0:
-                return _parts(self._stream.step(closes[0]))
+                return self._timed(lambda: self._stream.step(closes[0]))
+            case Opcode.CLOCK, 0, 0:
+                spent, self._spent_ns = self._spent_ns, 0
+                return [spent.to_bytes(8, "little")]
             case _, bars, combinations:
                 raise Refused(f"opcode {opcode} does not take {bars} bars with {combinations} combinations")
+
+    def _timed(self, compute: Callable[[], Outcomes]) -> list[Bytes]:
+        begin = time.perf_counter_ns()
+        found = compute()
+        self._spent_ns += time.perf_counter_ns() - begin
+        return [values.data.cast("B") for values in found]
 
 
 def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
@@ -85,10 +96,6 @@ def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
     if (half > full).any() or (third > period).any() or (mid > period).any():
         raise Refused("half is at most full, third and mid at most period")
     return Opcode(code), closes, windows
-
-
-def _parts(found: Outcomes) -> list[Bytes]:
-    return [values.data.cast("B") for values in found]
 
 
 def serve(stream: Stream) -> None:

@@ -21,6 +21,7 @@ pub const LOAD: u8 = 2;
 pub const RUN: u8 = 3;
 pub const OPEN: u8 = 4;
 pub const BAR: u8 = 5;
+pub const CLOCK: u8 = 6;
 
 /// Windows of one combination: half, full, smooth, third, mid, period.
 #[derive(Clone, Copy)]
@@ -81,7 +82,7 @@ pub fn read_request(stream: &mut impl Read) -> Result<Request, Fault> {
             }
             Ok(Request::Echo(bytes))
         }
-        SWEEP | LOAD | RUN | OPEN | BAR => read_work(stream, opcode[0], body),
+        SWEEP | LOAD | RUN | OPEN | BAR | CLOCK => read_work(stream, opcode[0], body),
         other => refuse(stream, body - 1, format!("unknown opcode {other}")),
     }
 }

@@ -3,11 +3,13 @@
 use crate::frame::{self, outcomes, read_request, reply, Fault, Outcome, Request};
 use crate::kernel::{sweep, Stream};
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 #[derive(Default)]
 struct Loaded {
     closes: Vec<f64>,
     streams: Vec<Stream>,
+    spent: Duration,
 }
 
 impl Loaded {
@@ -17,23 +19,34 @@ impl Loaded {
             Request::Work { opcode, closes, combinations } => (opcode, closes, combinations),
         };
         match (opcode, closes.len(), combinations.len()) {
-            (frame::SWEEP, _, _) => Ok(outcomes(&sweep(&closes, &combinations))),
+            (frame::SWEEP, _, _) => Ok(self.timed(|_| sweep(&closes, &combinations))),
             (frame::LOAD, _, 0) => {
-                *self = Loaded { closes, streams: Vec::new() };
+                self.closes = closes;
                 Ok(reply(0, &[]))
             }
-            (frame::RUN, 0, _) => Ok(outcomes(&sweep(&self.closes, &combinations))),
+            (frame::RUN, 0, _) => Ok(self.timed(|loaded| sweep(&loaded.closes, &combinations))),
             (frame::OPEN, 0, _) => {
-                *self = Loaded { closes: Vec::new(), streams: combinations.into_iter().map(Stream::new).collect() };
+                self.closes = Vec::new();
+                self.streams = combinations.into_iter().map(Stream::new).collect();
                 Ok(reply(0, &[]))
             }
-            (frame::BAR, 1, 0) => {
-                self.closes.push(closes[0]);
-                let found: Vec<Outcome> = self.streams.iter_mut().map(|stream| stream.step(&self.closes)).collect();
-                Ok(outcomes(&found))
+            (frame::BAR, 1, 0) => Ok(self.timed(|loaded| {
+                loaded.closes.push(closes[0]);
+                loaded.streams.iter_mut().map(|stream| stream.step(&loaded.closes)).collect()
+            })),
+            (frame::CLOCK, 0, 0) => {
+                let spent = std::mem::take(&mut self.spent);
+                Ok(reply(0, &(spent.as_nanos() as u64).to_le_bytes()))
             }
             (opcode, bars, combos) => Err(format!("opcode {opcode} does not take {bars} bars with {combos} combinations")),
         }
+    }
+
+    fn timed(&mut self, compute: impl FnOnce(&mut Self) -> Vec<Outcome>) -> Vec<u8> {
+        let begin = Instant::now();
+        let found = compute(self);
+        self.spent += begin.elapsed();
+        outcomes(&found)
     }
 }
 
