@@ -14,6 +14,7 @@ __all__ = [
     "INTERRUPTED",
     "PROFILE_NAMES",
     "PROTOCOL_NAMES",
+    "PUBLISH",
     "Parser",
     "Refusal",
     "add_places",
@@ -33,7 +34,10 @@ INTERRUPTED = 130
 PROTOCOL_NAMES = ("v3", "v3-testnet", "v2", "v2-testnet")
 """``--protocol``; the names of ``derive_bench.adapter.protocol.PROTOCOLS``, which the harness does not import."""
 
-PROFILE_NAMES = ("quick", "standard", "rigorous")
+PUBLISH = "publish"
+"""The profile that refuses an environment which is not fit."""
+
+PROFILE_NAMES = ("quick", "standard", "rigorous", PUBLISH)
 
 
 class Refusal(Exception):

@@ -7,12 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from derive_bench.cli.options import INTERRUPTED, PROFILE_NAMES, Parser, Refusal, add_places, add_reference
+from derive_bench.cli.options import INTERRUPTED, PROFILE_NAMES, PUBLISH, Parser, Refusal, add_places, add_reference
 from derive_bench.measure.peers import command
 from derive_bench.measure.progress import ProgressLine
 from derive_bench.measure.results import OutputError
 
 __all__ = ["run"]
+
+PEERS_PROFILES = tuple(name for name in PROFILE_NAMES if name != PUBLISH)
+"""A contender starts as its libraries want: none can be fixed as publishing asks for."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -28,7 +31,7 @@ def run(words: Sequence[str]) -> int:
     )
     parser.add_argument("--install", action="store_true", help="install what is missing first, with pip, at pinned versions")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this library; repeatable (default: all)")
-    parser.add_argument("--profile", choices=PROFILE_NAMES, default="standard", help="how much is measured (default: standard)")
+    parser.add_argument("--profile", choices=PEERS_PROFILES, default="standard", help="how much is measured (default: standard)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write FILE, a pyperf JSON file, and its details beside it")
     add_reference(parser)
     add_places(parser)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from derive_bench.cli.environment import add_environment, prepare, refuse_blocked
 from derive_bench.cli.options import (
     INTERRUPTED,
     PROFILE_NAMES,
+    PUBLISH,
     Parser,
     Refusal,
     add_reference,
@@ -38,6 +41,7 @@ examples:
 verbs, instead of suites:
   list       what can be measured        python -m derive_bench list --help
   check      what the machine is worth   python -m derive_bench check --help
+  count      instructions, not time      python -m derive_bench count --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
 """
@@ -55,19 +59,21 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--profile", choices=PROFILE_NAMES, default="standard", help="how much is measured (default: standard)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a pyperf JSON file; an existing one is refused")
     add_reference(parser)
+    add_environment(parser)
     workers = parser.add_argument_group("pyperf's own options, given through")
     workers.add_argument("-p", "--processes", type=positive, metavar="N", help="worker processes per row")
     workers.add_argument("-n", "--values", type=positive, metavar="N", help="values per process")
     workers.add_argument("-w", "--warmups", type=not_negative, metavar="N", help="values set aside before them")
     workers.add_argument("-l", "--loops", type=not_negative, default=0, metavar="N", help="loops per value (default: calibrated)")
     workers.add_argument("--min-time", type=seconds, metavar="SECONDS", help="shortest duration of a value")
-    workers.add_argument("--affinity", metavar="CPUS", help="pin workers to these CPUs (default: isolated ones, if any)")
     workers.add_argument("--inherit-environ", metavar="NAMES", default="", help="variables workers get, separated by commas")
     workers.add_argument("--copy-env", action="store_true", help="workers get the whole environment")
     workers.add_argument("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="for one worker (default: 600)")
     workers.add_argument("--hook", action="append", default=[], metavar="NAME", help="a pyperf hook; repeatable")
     args = parser.parse_args(words)
 
+    if args.allow and args.profile != PUBLISH:
+        parser.error("--allow goes with --profile publish: no other profile refuses anything")
     rows = Catalogue.load(args.protocol, args.benches).select(args.suites, args.filter)
     inputs = Inputs(args.protocol, args.data)
     if not args.filter:
@@ -82,24 +88,28 @@ def run(words: Sequence[str]) -> int:
     try:
         if args.output:
             check_output(args.output)
-        return _measure(args, rows, inputs, here)
+        return _measure(args, words, rows, inputs, here)
     except (OutputError, WorkerFailed, WorkerRefused) as error:
         raise Refusal(str(error)) from error
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs, here: Mapping[str, Figure]) -> int:
+def _measure(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row], inputs: Inputs, here: Mapping[str, Figure]) -> int:
     from derive_bench.measure import environment
     from derive_bench.measure.progress import ProgressLine
     from derive_bench.measure.results import Results, label, save
-    from derive_bench.measure.runner import PROFILES, Launcher, Session
+    from derive_bench.measure.runner import HASH_SEED, PROFILES, Launcher, Session
 
     chosen = {key: getattr(args, key) for key in ("processes", "values", "warmups", "min_time") if getattr(args, key) is not None}
     profile = replace(PROFILES[args.profile], **chosen)
     name = args.profile if profile == PROFILES[args.profile] and not args.loops else "custom"
     inherited = tuple(filter(None, args.inherit_environ.split(",")))
     options = [f"--hook={hook}" for hook in args.hook]
-    if args.affinity:
-        options.append(f"--affinity={args.affinity}")
+    inherited_seed = os.environ.get(HASH_SEED) if args.copy_env or HASH_SEED in inherited else None
+    plan, found = prepared = prepare(profile, words, affinity=args.affinity, allow=args.allow, hash_seed=inherited_seed or None)
+    if profile.fixed:
+        refuse_blocked(found)
+    if prepared.affinity:
+        options.append(f"--affinity={prepared.affinity}")
     launcher = Launcher(
         protocol=args.protocol,
         data=args.data,
@@ -107,17 +117,19 @@ def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs, here
         options=tuple(options),
         inherit_environ=None if args.copy_env else inherited,
         timeout=args.timeout,
+        hash_seed=plan.hash_seed,
     )
     metadata = environment.describe(
         protocol=args.protocol,
         profile=name,
         data_hash=inputs.data_hash(),
-        hash_seed=launcher.hash_seed,
+        hash_seed=plan.hash_seed,
     )
+    metadata |= found.metadata() | {"affinity": ",".join(map(str, plan.cpus)), "warmup_pass": "yes" if plan.warmup_pass else "no"}
     metadata["suites"] = " ".join(sorted({row.suite for row in rows}))
     metadata["filters"] = " ".join(args.filter) or "none"
     metadata["rows_per_process"] = profile.rows_per_process
-    print(_headline(metadata, len(rows), profile.processes), flush=True)
+    print(f"{found.headline}\n{_headline(metadata, len(rows), profile.processes)}", flush=True)
 
     session = Session(rows, profile, launcher, args.loops)
     line = ProgressLine(sys.stderr)

@@ -19,6 +19,7 @@ from typing import Any
 
 import pyperf
 
+from derive_bench.measure.checks.verdict import marks
 from derive_bench.measure.environment import Metadata, complete
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.rows import Row
@@ -96,6 +97,11 @@ class Results:
             raise ResultError(f"{path}: cannot be read: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{path}: not a pyperf result file: {error}") from None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Findings on the environment in spite of which the run was published; its numbers are shown with a mark."""
+        return marks(self.metadata)
 
     def total(self, names: Iterable[str]) -> float | None:
         """Sum of the medians of some rows, or None if one was not measured."""

@@ -28,7 +28,7 @@ from derive_bench.measure.rows import Row
 from derive_bench.measure.trees import PACKAGE_PARENT
 from derive_bench.measure.worker import RETAKES_IN_ALL, Task
 
-__all__ = ["PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused"]
+__all__ = ["HASH_SEED", "PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ PROFILES = {
         Profile("quick", processes=3, values=5, warmups=1, min_time=0.003, rows_per_process=30),
         Profile("standard", processes=5, values=6, warmups=1, min_time=0.01, rows_per_process=1),
         Profile("rigorous", processes=24, values=10, warmups=2, min_time=0.02, rows_per_process=1),
+        Profile("publish", processes=10, values=6, warmups=1, min_time=0.01, rows_per_process=1, fixed=True, warmup_pass=True),
     )
 }
 
@@ -87,7 +88,7 @@ class Launcher:
         options: pyperf options for the worker, as it would read them from its command line.
         inherit_environ: names of environment variables a worker gets besides :data:`KEPT_ENVIRON`; None means all.
         timeout: seconds after which a worker is given up.
-        fixed_hash_seed: PYTHONHASHSEED of the workers, whatever they inherit; None: what they inherit, or random per process.
+        hash_seed: PYTHONHASHSEED of the workers, whatever they inherit; None: what they inherit, or random per process.
     """
 
     protocol: str
@@ -97,12 +98,7 @@ class Launcher:
     options: tuple[str, ...] = ()
     inherit_environ: tuple[str, ...] | None = ()
     timeout: float = 600.0
-    fixed_hash_seed: str | None = None
-
-    @property
-    def hash_seed(self) -> str | None:
-        """PYTHONHASHSEED of the workers; None: each makes up its own."""
-        return self.environ().get(HASH_SEED) or None
+    hash_seed: str | None = None
 
     def measure(self, suite: str, tasks: Sequence[Task], profile: Profile) -> list[pyperf.Benchmark]:
         """Run one worker over rows of one suite; one benchmark of one run for each task, in order.
@@ -153,7 +149,7 @@ class Launcher:
 
     def environ(self) -> dict[str, str]:
         """The pruned environment, after pyperf's example: a variable set by chance must not change a number."""
-        fixed = {} if self.fixed_hash_seed is None else {HASH_SEED: self.fixed_hash_seed}
+        fixed = {} if self.hash_seed is None else {HASH_SEED: self.hash_seed}
         if self.inherit_environ is None:
             return {**os.environ, **fixed}
         names = {*KEPT_ENVIRON, *self.inherit_environ}

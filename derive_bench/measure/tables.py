@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from derive_bench.measure import depth, reference
+from derive_bench.measure.checks.verdict import MARK
 from derive_bench.measure.results import Result, Results
 
 __all__ = ["Column", "Table", "depth_table", "group_tables", "notes", "seconds_text", "share_table"]
@@ -28,7 +29,8 @@ def notes(results: Results) -> list[str]:
     """What a reader of the tables must know, a sentence each; those about the reference begin with the mark that its figures carry."""
     here = [HERE] if any(row.reference for row in results.rows.values()) else []
     line = [LINE] if depth_table(results) else []
-    return [SPREAD, *here, f"* {ELSEWHERE}", CONTROL, *line]
+    marked = [f"{MARK} Published in spite of: {', '.join(results.marks)}."] if results.marks else []
+    return [*marked, SPREAD, *here, f"* {ELSEWHERE}", CONTROL, *line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,17 @@ def group_tables(results: Results, further: Sequence[Column] = ()) -> list[Table
     order = list(dict.fromkeys(row.group for row in results.rows.values()))
     ordered = sorted(results.rows.values(), key=lambda row: order.index(row.group))
     mark = "" if any(row.reference for row in results.rows.values()) else "*"
-    headings = ["row", "median", "±", "per second", "× control", f"reference{mark}", f"ratio{mark}"]
+    headings = ["row", _marked("median", results), "±", "per second", "× control", f"reference{mark}", f"ratio{mark}"]
     headings += [column.heading for column in further]
     return [
         Table(group, headings, [[*_cells(row, results), *(column.cell(row) for column in further)] for row in rows])
         for group, rows in groupby(ordered, key=lambda row: row.group)
     ]
+
+
+def _marked(heading: str, results: Results) -> str:
+    """The heading of a column of times, with the mark if the run carries one."""
+    return f"{heading} {MARK}" if results.marks else heading
 
 
 def _cells(row: Result, results: Results) -> list[str]:
@@ -118,7 +125,9 @@ def share_table(results: Results) -> Table | None:
             rows.append([row.name, seconds_text(row.median), seconds_text(decode), seconds_text(parse), share])
     if not rows:
         return None
-    return Table("decode_only + parse_only as a share of the pipeline", ["row", "median", "decode", "parse", "share"], rows)
+    return Table(
+        "decode_only + parse_only as a share of the pipeline", ["row", _marked("median", results), "decode", "parse", "share"], rows
+    )
 
 
 def depth_table(results: Results) -> Table | None:
@@ -135,7 +144,9 @@ def depth_table(results: Results) -> Table | None:
         )
     if not rows:
         return None
-    return Table("cost over the depth of the book", ["rows", "fixed", "±", "per level", "±", "R²", "off by at most"], rows)
+    return Table(
+        "cost over the depth of the book", ["rows", _marked("fixed", results), "±", "per level", "±", "R²", "off by at most"], rows
+    )
 
 
 def _signed(seconds: float) -> str:
