@@ -26,6 +26,7 @@ __all__ = ["VERBS", "main"]
 VERBS = {
     "list": "listing",
     "check": "check",
+    "count": "count",
     "peers": "peers",
     "baseline": "baseline",
 }

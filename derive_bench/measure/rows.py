@@ -66,7 +66,7 @@ class Meter:
     Attributes:
         read: a reading that rises; what lies between two of them is the cost, in seconds or in another unit.
         empty_passes: how often the loop around an empty statement is measured; the best of them counts.
-        empty_calls: how many empty statements one pass of a ``fresh`` row runs.
+        empty_calls: how many empty statements one pass of a ``fresh`` row runs, in one batch at least.
     """
 
     read: Callable[[], float]
@@ -323,7 +323,7 @@ def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int, 
     timer = _assemble(row, _FRESH, 12, row.statement, names, own)
     empty = _assemble(row, _FRESH, 12, "pass", names, own | {"__make": object})
     gc.freeze()
-    return Timed(_less_loop(timer, empty, meter.empty_calls // inner, meter.empty_passes), inner)
+    return Timed(_less_loop(timer, empty, max(1, meter.empty_calls // inner), meter.empty_passes), inner)
 
 
 def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> _Timer:
