@@ -29,6 +29,7 @@ VERBS = {
     "count": "count",
     "peers": "peers",
     "baseline": "baseline",
+    "boundary": "boundary",
 }
 """What the first word may be instead of a suite, and the module that does it. ``suites.EPILOG`` says each in a line."""
 

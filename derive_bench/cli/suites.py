@@ -44,6 +44,7 @@ verbs, instead of suites:
   count      instructions, not time      python -m derive_bench count --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
+  boundary   what a process boundary costs  python -m derive_bench boundary --help
 """
 
 
