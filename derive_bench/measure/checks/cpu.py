@@ -17,6 +17,8 @@ __all__ = ["CHECKS", "isolated_cpus", "online_cpus"]
 
 CPUS = "sys/devices/system/cpu"
 
+GOVERNORS = ("performance", "powersave", "ondemand", "conservative", "schedutil", "userspace", "interactive")
+
 
 def isolated_cpus(system: System) -> tuple[int, ...]:
     """CPUs that the scheduler leaves alone; none where there are none.
@@ -51,7 +53,11 @@ def _governor(system: System, plan: Plan) -> Outcome:
     cpus = _chosen(plan)
     by_value: dict[str, list[int]] = {}
     for cpu in cpus:
-        by_value.setdefault(system.text(f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor"), []).append(cpu)
+        name = f"{CPUS}/cpu{cpu}/cpufreq/scaling_governor"
+        governor = system.text(name)
+        if governor not in GOVERNORS:
+            raise Unread(f"/{name}: {governor[:40]!r} is no governor")
+        by_value.setdefault(governor, []).append(cpu)
     value = "; ".join(f"{governor} on CPU {cpus_text(members)}" for governor, members in by_value.items())
     if set(by_value) == {"performance"}:
         return passed(value)

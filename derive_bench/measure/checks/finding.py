@@ -85,4 +85,6 @@ class Check(NamedTuple):
             state, value, mend = self.read(system, plan)
         except Unread as reason:
             state, value, mend = State.UNKNOWN, str(reason), ""
+        # Whatever a file held: one line that a terminal can show.
+        value = " ".join("".join(character if character.isprintable() else " " for character in value).split())
         return Finding(self.name, state, value, self.why, "" if state is State.PASS else mend or self.mend)

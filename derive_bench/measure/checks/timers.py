@@ -6,7 +6,7 @@ import time
 
 from derive_bench.measure.checks.finding import Check, Outcome, failed, passed, warned
 from derive_bench.measure.checks.plan import Plan
-from derive_bench.measure.checks.system import System
+from derive_bench.measure.checks.system import System, Unread
 
 __all__ = ["CHECKS", "judge_step", "smallest_step"]
 
@@ -24,6 +24,8 @@ STEP_WARNED, STEP_FAILED = 200e-9, 2e-6
 
 def _source(system: System, _: Plan) -> Outcome:
     current = system.text(f"{SOURCES}/current_clocksource")
+    if not current.replace("-", "_").isidentifier():
+        raise Unread(f"/{SOURCES}/current_clocksource: {current[:40]!r} is no clock source")
     if current in FAST:
         return passed(current)
     if current in PARAVIRTUAL:

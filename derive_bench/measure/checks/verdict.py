@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from derive_bench.measure.checks import aslr, cgroup, cpu, interpreter, libraries, load, machine, memory, power, timers
-from derive_bench.measure.checks.finding import Finding, State
+from derive_bench.measure.checks.finding import Check, Finding, State
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System
 
@@ -29,7 +29,7 @@ MARK = "‡"
 """What stands at numbers that were published in spite of a finding."""
 
 MODULES = (cpu, machine, aslr, load, cgroup, memory, timers, power, interpreter, libraries)
-CHECKS = tuple(check for module in MODULES for check in module.CHECKS)
+CHECKS: tuple[Check, ...] = tuple(check for module in MODULES for check in module.CHECKS)
 NAMES = tuple(check.name for check in CHECKS)
 """Names of all findings, in the order of the table."""
 
