@@ -13,6 +13,7 @@ from derive_bench.adapter.model import *
 from derive_bench.adapter.numbers import *
 from derive_bench.adapter.outbound import *
 from derive_bench.adapter.protocol import *
+from derive_bench.adapter.session import *
 from derive_bench.adapter.signing import *
 
 PUBLIC: Final[dict[str, tuple[str, ...]]]
