@@ -14,6 +14,7 @@ from typing import Any
 
 from derive_bench.cache import cache_folder
 from derive_bench.measure import environment
+from derive_bench.measure.checks.verdict import verdict
 from derive_bench.measure.inputs import Inputs
 from derive_bench.measure.peers.adapters import DRIVER, Adapter, AdapterError, Comparison
 from derive_bench.measure.peers.contender import Place
@@ -52,7 +53,7 @@ class Outcome:
     """What came of it.
 
     Attributes:
-        text: the tables and what must be known of them.
+        text: what the environment is worth, the tables, and what must be known of them.
         details: where the details were written, if there is an output.
         kept: anything was written.
         wrong_signatures: ``STAGE of PEER`` where a signature differs from ours.
@@ -84,7 +85,8 @@ def compare(request: Request, progress: Callable[[Progress], None], say: Callabl
     entries = _entries(comparison, chosen, list(inputs), _install(chosen, say) if request.install else {})
 
     metadata = environment.describe(protocol=LIVE, profile=request.profile, data_hash=inputs[LIVE].data_hash(), hash_seed=None)
-    metadata |= {"suites": KIND, "cpu_count": os.cpu_count() or 1, "platform": platform.platform()}
+    found = verdict()
+    metadata |= found.metadata() | {"suites": KIND, "cpu_count": os.cpu_count() or 1, "platform": platform.platform()}
     profile = PEER_PROFILES[request.profile]
     with tempfile.TemporaryDirectory(prefix="derive_bench-") as folder:
         materials = {}
@@ -107,7 +109,7 @@ def compare(request: Request, progress: Callable[[Progress], None], say: Callabl
         save(measured, request.output)
         save_details(document, request.output)
     return Outcome(
-        text=_text(document) if measured else "",
+        text=f"{found.headline}\n\n{_text(document)}" if measured else "",
         details=details_path(request.output) if request.output else None,
         kept=bool(request.output and measured),
         interrupted=interrupted,
