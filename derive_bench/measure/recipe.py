@@ -99,13 +99,25 @@ def rerun_without_aslr(words: Sequence[str]) -> None:
         raise AslrRefused("a program called the command and cannot be replaced: start the program under setarch -R")
     # Older versions of setarch insist on an architecture.
     command = [setarch, platform.machine(), "-R", sys.executable]
+    if not _switches_off(command):
+        raise AslrRefused("setarch -R ran, and left ASLR on")
+    sys.stdout.flush()
+    os.environ[RERUN] = "1"
+    os.execv(setarch, [*command, *sys.orig_argv[1:]])
+
+
+def _switches_off(command: Sequence[str]) -> bool:
+    """Whether an interpreter started so has no ASLR.
+
+    Raises:
+        AslrRefused: it does not start.
+    """
     try:
         told = subprocess.run([*command, "-c", TELL], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
         reason = str(getattr(error, "stderr", None) or error).strip().rpartition("\n")[2]
         raise AslrRefused(f"setarch -R fails ({reason}); in a container: --security-opt seccomp=unconfined") from None
-    if not aslr.exempt(told.strip()):
-        raise AslrRefused("setarch -R ran, and left ASLR on")
-    sys.stdout.flush()
-    os.environ[RERUN] = "1"
-    os.execv(setarch, [*command, *sys.orig_argv[1:]])
+    try:
+        return aslr.exempt(told.strip())
+    except Unread:
+        return False
