@@ -4,12 +4,15 @@ BENCHMARKS.md is prose around generated stretches, which alone are rewritten: th
 the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces.
 benches/baseline.json is what it is generated from (schema version :data:`SCHEMA`)::
 
-    {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …} | null,
+    {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …, "differs": [key, …]} | null,
      "rows": {name: {"median": s, "mad": s, "values": n, "processes": n, "suite": …, "summary": …, "parts": […],
                      "control": name | null, "reference": [s, low, high] | null, "previous": s | null}}}
 
 A run is taken only if it is whole (all rows of the four suites, not interrupted), from a clean tree, of a profile that is made for
 keeping and of the live protocol; each of the four can be waived by name, and the waiver is then shown above the tables.
+
+A change since the previous baseline is the ratio of two medians, taken at two times. How far the control rows moved, which hold none of
+our code, is told with it, and so is what else is not the same: then the changes say little of the code.
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ import json
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pyperf
 
+from derive_bench.measure.checks.verdict import ALLOWED, FAILED, MARK, SUMMARY, UNKNOWN, WARNED, marks
 from derive_bench.measure.peers import report
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
@@ -41,7 +46,7 @@ SCHEMA = 1
 WAIVERS = ("dirty", "partial", "profile", "protocol")
 """Names of the objections that ``--allow`` waives."""
 
-KEPT_PROFILES = ("standard", "rigorous")
+KEPT_PROFILES = ("standard", "rigorous", "publish")
 
 KEPT_PROTOCOL = "v3"
 
@@ -49,6 +54,15 @@ _RUN_KEYS = (
     *("protocol", "profile", "rows_per_process", "derive_bench_version", "commit", "dirty", "data_hash", "python", "hash_seed"),
     *("platform", "cpu_model_name", "cpu_count", "governor", "aslr", "affinity", "load_before"),
 )
+
+_NEWER_KEYS = ("warmup_pass", SUMMARY, FAILED, UNKNOWN, WARNED, ALLOWED)
+"""What results of older versions do not say."""
+
+_COMPARABLE = ("data_hash", "python", "platform", "cpu_model_name", "cpu_count", "governor", "aslr", "profile", "hash_seed")
+"""What must be the same, besides the libraries, if a change is to say something of the code."""
+
+NOTEWORTHY = 0.1
+"""A change by more than this, beyond that of the controls, is counted."""
 
 
 class BaselineError(Exception):
@@ -70,7 +84,7 @@ def objections(results: Results, expected: Collection[str]) -> dict[str, str]:
     elif missing:
         found["partial"] = f"it lacks {len(missing)} rows, {missing[0]} among them"
     if metadata.get("profile") not in KEPT_PROFILES:
-        found["profile"] = f"its profile is {metadata.get('profile')}, not {' or '.join(KEPT_PROFILES)}"
+        found["profile"] = f"its profile is {metadata.get('profile')}, not {', '.join(KEPT_PROFILES[:-1])} or {KEPT_PROFILES[-1]}"
     if metadata.get("protocol") != KEPT_PROTOCOL:
         found["protocol"] = f"its protocol is {metadata.get('protocol')}, not {KEPT_PROTOCOL}"
     return found
@@ -159,17 +173,46 @@ def _summary(document: dict[str, Any]) -> str:
         f"affinity {run['affinity']}, load before {run['load_before']}",
         f"- toolchain: {run['python']}; {libraries}; hash seed {run['hash_seed']}",
     ]
+    if SUMMARY in run:
+        lines.append(f"- environment: {run[SUMMARY]}")
+    if marked := marks(run):
+        lines.append(f"- **{MARK} published in spite of**: {', '.join(marked)}")
     if document["waived"]:
         lines.append(f"- **taken although**: {', '.join(document['waived'])}")
     if document["previous"]:
-        lines.append(f"- previous baseline: {document['previous']['date']}, commit `{str(document['previous']['commit'])[:12]}`")
+        lines += _since(document)
     return "\n".join(lines)
+
+
+def _since(document: dict[str, Any]) -> list[str]:
+    """What is to be known of the changes since the previous baseline."""
+    previous = document["previous"]
+    lines = [f"- previous baseline: {previous['date']}, commit `{str(previous['commit'])[:12]}`"]
+    if differs := previous.get("differs"):
+        lines.append(f"- **not the same as then**: {', '.join(differs)}; the changes are not those of the code alone")
+    changes = {name: row["median"] / row["previous"] - 1 for name, row in document["rows"].items() if row["previous"]}
+    if controls := [change for name, change in changes.items() if name.startswith("control/")]:
+        drift = median(controls)
+        lines.append(
+            f"- control rows, which hold none of our code, moved by {drift:+.1%} ({min(controls):+.1%} to {max(controls):+.1%}): "
+            f"so far did the machine drift"
+        )
+        own = {name: change for name, change in changes.items() if not name.startswith("control/")}
+        moved = {name: (1 + change) / (1 + drift) - 1 for name, change in own.items()}
+        slower = [name for name, change in moved.items() if change > NOTEWORTHY]
+        faster = [name for name, change in moved.items() if change < -NOTEWORTHY]
+        told = f"- beyond that, {len(slower)} of {len(own)} rows are more than {NOTEWORTHY:.0%} slower and {len(faster)} faster"
+        if slower or faster:
+            farthest = max(moved, key=lambda name: abs(moved[name]))
+            told += f"; farthest moved `{farthest}`, by {moved[farthest]:+.1%}"
+        lines.append(told)
+    return lines
 
 
 def _document(results: Results, date: str, waived: Sequence[str], previous: dict[str, Any] | None) -> dict[str, Any]:
     metadata = results.metadata
     run = {"date": date} | {key: metadata.get(key, "unknown") for key in _RUN_KEYS}
-    run |= {key: value for key, value in metadata.items() if key.startswith("lib_")}
+    run |= {key: value for key, value in metadata.items() if key.startswith("lib_") or key in _NEWER_KEYS}
     before = previous["rows"] if previous else {}
     rows = {
         row.name: {
@@ -186,8 +229,15 @@ def _document(results: Results, date: str, waived: Sequence[str], previous: dict
         }
         for row in results.rows.values()
     }
-    then = {key: previous["run"][key] for key in ("date", "commit")} if previous else None
+    then = {key: previous["run"][key] for key in ("date", "commit")} | {"differs": _differing(previous["run"], run)} if previous else None
     return {"schema": SCHEMA, "run": run, "waived": list(waived), "previous": then, "rows": rows}
+
+
+def _differing(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Keys in which two runs are not the same; a key that one of them does not know is no difference."""
+    keys = [*_COMPARABLE, *(key for key in now if key.startswith("lib_"))]
+    pairs = {key: (then.get(key, "unknown"), now.get(key, "unknown")) for key in keys}
+    return [key for key, (one, other) in pairs.items() if "unknown" not in (one, other) and one != other]
 
 
 def _rounded(seconds: float) -> float:

@@ -99,6 +99,59 @@ def test_second_baseline_shows_the_change_since_the_first(root: Path) -> None:
     update(write_run(root, 2.5e-6, {"commit": "fedcba9876543210"}), root, NAMES, ())
     assert "| 1.52 | +25.0% |" in page(root)
     assert "previous baseline: 2026-11-30, commit `0123456789ab`" in page(root)
+    # Everything moved alike: that was the machine.
+    assert "control rows, which hold none of our code, moved by +25.0% (+25.0% to +25.0%)" in page(root)
+    assert "- beyond that, 0 of 1 rows are more than 10% slower and 0 faster\n" in page(root)
+    assert "not the same as then" not in page(root)
+    assert stale(root, NAMES) == []
+
+
+def test_what_moved_beyond_the_controls_is_told(root: Path) -> None:
+    names = ("atom/a", "atom/b", "atom/c", "control/x", "control/y", "control/z")
+    update(write_run(root, names=names), root, names, ())
+    document = json.loads((root / "benches" / "baseline.json").read_text())
+    # What the previous baseline had of them: atoms at 2 µs now, controls at 1 or 2 µs.
+    then = {"atom/a": 4e-6, "atom/b": 1e-6, "atom/c": 2e-6, "control/x": 1 / 1.02e6, "control/y": 2 / 1.05e6, "control/z": 2 / 0.99e6}
+    for name, seconds in then.items():
+        document["rows"][name]["median"] = seconds
+    (root / "benches" / "baseline.json").write_text(json.dumps(document))
+    update(write_run(root, names=names), root, names, ())
+    assert "moved by +2.0% (-1.0% to +5.0%)" in page(root)
+    assert "beyond that, 1 of 3 rows are more than 10% slower and 1 faster; farthest moved `atom/b`, by +96.1%" in page(root)
+
+
+def test_no_controls_no_drift(root: Path) -> None:
+    names = ("atom/a",)
+    for _ in range(2):
+        update(write_run(root, names=names), root, names, ())
+    assert "since previous" in page(root)
+    assert "control rows" not in page(root)
+
+
+def test_what_is_not_the_same_as_then_is_told(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    changes: dict[str, str | float] = {"aslr": "No randomization", "lib_msgspec": "0.21.0", "profile": "publish", "load_before": "0.9"}
+    update(write_run(root, changes=changes), root, NAMES, ())
+    assert "- **not the same as then**: aslr, profile, lib_msgspec; the changes are not those of the code alone" in page(root)
+    assert stale(root, NAMES) == []
+
+
+def test_the_environment_and_its_marks_are_shown(root: Path) -> None:
+    found: dict[str, str | float] = {"profile": "publish", "check": "30 pass, 1 fail (smt)", "check_allowed": "smt governor"}
+    update(write_run(root, changes=found), root, NAMES, ())
+    assert "- environment: 30 pass, 1 fail (smt)\n" in page(root)
+    assert "- **‡ published in spite of**: smt, governor\n" in page(root)
+    assert "| row | median ‡ |" in page(root)
+    assert "- ‡ Published in spite of: smt, governor." in page(root)
+    document = json.loads((root / "benches" / "baseline.json").read_text())
+    assert (document["run"]["check_allowed"], document["waived"]) == ("smt governor", [])
+    assert stale(root, NAMES) == []
+
+
+def test_a_run_of_an_older_version_says_nothing_of_its_environment(root: Path) -> None:
+    update(write_run(root), root, NAMES, ())
+    assert "environment:" not in page(root)
+    assert "‡" not in page(root)
 
 
 @pytest.mark.parametrize(

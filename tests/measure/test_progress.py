@@ -54,3 +54,8 @@ def test_plain_lines_come_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> 
         "[1/190] round 2/8: inbound_pipeline/quotes",
         "[4/190] round 2/8: inbound_pipeline/quotes",
     ]
+
+
+def test_a_warm_up_pass_is_told() -> None:
+    progress = Progress("inbound_pipeline/quotes", 3, 190, round=0, rounds=8, seconds_left=None)
+    assert module.describe(progress) == "[4/190] warm-up pass: inbound_pipeline/quotes"

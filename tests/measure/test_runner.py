@@ -61,6 +61,35 @@ def test_first_round_calibrates_and_later_ones_repeat_it(rows: list[Row]) -> Non
     assert [(task.inner, task.loops) for (task,) in launcher.asked] == [(0, 0), (10, 8), (10, 8)]
 
 
+def test_a_warm_up_pass_is_thrown_away_but_for_its_calibration(rows: list[Row]) -> None:
+    launcher, seen = Recorder(), list[Progress]()
+    session = Session(rows[:2], replace(TINY, processes=2, warmup_pass=True), launcher)
+    session.run(seen.append)
+    names = [row.name for row in rows[:2]]
+    assert [tasks[0].row for tasks in launcher.asked] == [*reversed(names), *names, *reversed(names)]
+    assert [tasks[0].loops for tasks in launcher.asked] == [0, 0, 8, 8, 8, 8]
+    assert {benchmark.get_nrun() for benchmark in session.benchmarks.values()} == {2}
+    assert [(progress.round, progress.done, progress.total) for progress in seen] == [
+        (0, 0, 6),
+        (0, 1, 6),
+        (1, 2, 6),
+        (1, 3, 6),
+        (2, 4, 6),
+        (2, 5, 6),
+    ]
+
+
+def test_nothing_is_kept_of_an_interrupted_warm_up_pass(rows: list[Row]) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.done == 1:
+            raise KeyboardInterrupt
+
+    session = Session(rows[:2], replace(TINY, warmup_pass=True), Recorder())
+    with pytest.raises(KeyboardInterrupt):
+        session.run(stop)
+    assert session.benchmarks == {}
+
+
 def test_given_loops_are_kept(rows: list[Row]) -> None:
     launcher = Recorder()
     Session(rows[:1], replace(TINY, processes=1), launcher, loops=3).run()
@@ -176,6 +205,14 @@ def test_environment_is_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"SECRET_OF_MINE", "PYTHONHASHSEED"}.isdisjoint(Launcher("v3").environ())
     assert Launcher("v3", inherit_environ=("PYTHONHASHSEED",)).environ()["PYTHONHASHSEED"] == "7"
     assert Launcher("v3", inherit_environ=None).environ() == dict(os.environ)
+
+
+def test_a_fixed_hash_seed_counts_whatever_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    assert "PYTHONHASHSEED" not in Launcher("v3").environ()
+    for inherited in ((), ("PYTHONHASHSEED",), None):
+        assert Launcher("v3", inherit_environ=inherited, hash_seed="0").environ()["PYTHONHASHSEED"] == "0"
+    assert Launcher("v3", inherit_environ=("PYTHONHASHSEED",)).environ()["PYTHONHASHSEED"] == "7"
 
 
 def test_everything_a_worker_needs_is_on_its_command_line() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from derive_bench.measure.checks.verdict import MARK
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, Results
 from derive_bench.measure.tables import Table, depth_table, group_tables, notes, rate_text, seconds_text, share_table
@@ -122,3 +123,15 @@ def test_text_is_aligned_and_markdown_is_a_table() -> None:
         "| `atom/a` | 1.00 ns |",
         "| `atom/longer` | 10.0 ns |",
     ]
+
+
+def test_what_was_published_in_spite_of_a_finding_is_marked_everywhere() -> None:
+    names = {1: "decode_only/orderbook"} | {depth: f"decode_only/orderbook_d{depth}" for depth in (10, 20, 100)}
+    rows = dict(RESULTS.rows) | {name: result(name, 500e-9 + 160e-9 * depth) for depth, name in names.items()}
+    marked = Results({"check_allowed": "governor smt"}, rows)
+    tables = [*group_tables(marked), share_table(marked), depth_table(marked)]
+    assert all(table and f"{MARK}" in table.headings[1] for table in tables)
+    assert notes(marked)[0] == f"{MARK} Published in spite of: governor, smt."
+    plain = Results({"check_allowed": "none"}, rows)
+    assert MARK not in "".join(table.markdown() for table in [*group_tables(plain), share_table(plain), depth_table(plain)] if table)
+    assert MARK not in "".join(notes(plain))
