@@ -143,10 +143,11 @@ def render(document: dict[str, Any]) -> str:
         then = before[row.name]
         return f"{row.median / then - 1:+.1%}" if then else ""
 
-    further = [Column("since previous", change)] if document["previous"] else []
+    further = [Column("change", change)] if document["previous"] else []
     blocks = [BEGIN, "", _summary(document), ""]
     for table in group_tables(results, further):
-        blocks += [table.markdown(), ""]
+        # A page is narrower than a terminal, and a rate is no more than the median again.
+        blocks += [table.without("per second").markdown(), ""]
     blocks += [line for table in (share_table(results), depth_table(results)) if table for line in (table.markdown(), "")]
     return "\n".join([*blocks, _listed(notes(results)), "", END])
 
@@ -187,7 +188,7 @@ def _summary(document: dict[str, Any]) -> str:
 def _since(document: dict[str, Any]) -> list[str]:
     """What is to be known of the changes since the previous baseline."""
     previous = document["previous"]
-    lines = [f"- previous baseline: {previous['date']}, commit `{str(previous['commit'])[:12]}`"]
+    lines = [f"- previous baseline, since which *change* is told: {previous['date']}, commit `{str(previous['commit'])[:12]}`"]
     if differs := previous.get("differs"):
         lines.append(f"- **not the same as then**: {', '.join(differs)}; the changes are not those of the code alone")
     changes = {name: row["median"] / row["previous"] - 1 for name, row in document["rows"].items() if row["previous"]}

@@ -49,6 +49,12 @@ class Table:
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    def without(self, *headings: str) -> Table:
+        """The table without the columns of these headings, and without those in which no cell says anything."""
+        columns = [column for column in zip(self.headings, *self.rows, strict=True) if column[0] not in headings and any(column[1:])]
+        kept, *rows = zip(*columns, strict=True)
+        return Table(self.title, kept, rows)
+
     def text(self) -> str:
         """Aligned columns under the title."""
         widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]

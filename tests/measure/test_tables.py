@@ -135,3 +135,9 @@ def test_what_was_published_in_spite_of_a_finding_is_marked_everywhere() -> None
     plain = Results({"check_allowed": "none"}, rows)
     assert MARK not in "".join(table.markdown() for table in [*group_tables(plain), share_table(plain), depth_table(plain)] if table)
     assert MARK not in "".join(notes(plain))
+
+
+def test_columns_that_are_left_out_or_say_nothing() -> None:
+    table = Table("t", ["row", "a", "b", "c"], [["x", "1", "", "3"], ["y", "", "", "4"]])
+    assert table.without("c") == Table("t", ("row", "a"), [("x", "1"), ("y", "")])
+    assert table.without().headings == ("row", "a", "c")
