@@ -8,10 +8,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv bench run baseline test lint format wheel clean
+.PHONY: help venv bench run baseline test test-clients lint format wheel clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.made ## make .venv with everything in it
 
@@ -27,6 +27,9 @@ baseline: run ## the same, and keep the figures in BENCHMARKS.md
 
 test: $(VENV)/.made ## run the tests, with the adapter's coverage
 	$(BIN)/python -m pytest -q -n auto --cov=derive_bench.adapter --cov-report=term:skip-covered --cov-fail-under=95
+
+test-clients: $(VENV)/.made ## run the tests against programs that nobody here wrote; installs what they need in your cache
+	$(BIN)/python -m pytest -q -rs -m clients tests/clients
 
 lint: $(VENV)/.made ## ruff and mypy --strict
 	$(BIN)/ruff check .

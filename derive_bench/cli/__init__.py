@@ -30,6 +30,7 @@ VERBS = {
     "peers": "peers",
     "baseline": "baseline",
     "boundary": "boundary",
+    "serve": "serve",
 }
 """What the first word may be instead of a suite, and the module that does it. ``suites.EPILOG`` says each in a line."""
 

@@ -15,7 +15,7 @@ import asyncio
 import ipaddress
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,7 +29,7 @@ from derive_bench.replay.venue.pump import Pump
 from derive_bench.replay.venue.refusals import Refused
 from derive_bench.replay.venue.rpc import Answer
 from derive_bench.replay.venue.sockets import SocketWire
-from derive_bench.replay.venue.tape import Item, Tape
+from derive_bench.replay.venue.tape import Item
 from derive_bench.replay.venue.venue import Peer, Venue
 
 __all__ = ["Limits", "VenueServer"]
@@ -78,38 +78,35 @@ class VenueServer:
 
     Args:
         venue: whom it serves.
-        tape: what is played.
+        open_tape: gives the items to be played, from the beginning.
         speed: see `Pump`.
         start_after: begin to play when this many subscriptions have been made; 0 at once, None when `venue/start` says so.
-        close_at_end: whether connections are closed when the tape has ended.
         cut_as_recorded: whether all clients are disconnected where the tape says that its own connection was.
     """
 
     def __init__(
         self,
         venue: Venue,
-        tape: Tape,
+        open_tape: Callable[[], Iterator[Item]],
         limits: Limits,
         *,
         speed: float | None = 1.0,
         loop: bool = False,
         start_after: int | None = 1,
-        close_at_end: bool = False,
         cut_as_recorded: bool = False,
     ) -> None:
         self.venue = venue
+        self.open_tape = open_tape
         self._api = Api(venue)
         self._limits = limits
         self._start_after = start_after
-        self._close_at_end = close_at_end
         self._cut_as_recorded = cut_as_recorded
         self._dirty: dict[Outbox, None] = {}
         self._crowd: dict[Outbox, tuple[int, float]] = {}
         self._sockets: set[web.WebSocketResponse] = set()
         self._tasks: list[asyncio.Task[None]] = []
-        self._tape = tape
         self.pump = Pump(
-            tape.items,
+            open_tape,
             self._play,
             self._flush,
             self._crowded,
@@ -153,8 +150,6 @@ class VenueServer:
         except Exception:
             _log.exception("the tape cannot be played further")
             self.pump.finished.set()
-        if self._close_at_end:
-            await self._say_goodbye()
 
     def _play(self, item: Item) -> None:
         if item.frame is None:

@@ -1,20 +1,21 @@
 """The tape as a venue plays it: what its own connection received, in order, with the topic each frame goes to.
 
 Contract: notifications are played as they came, byte for byte. Replies to the tape's own requests, its login among them, are not, nor
-are heartbeats. A frame that cannot be decoded is played too: to those who hear the topic that can be made out in it, to all who listen
-to anything where none can.
+are heartbeats and binary messages. A frame that cannot be decoded is played too: to those who hear the topic that can be made out in it,
+to all who listen to anything where none can.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.frames import Notification, Subscription, decode
+from derive_bench.replay.records import Disconnect, Frame, Record
 
-__all__ = ["Item", "Tape", "playable"]
+__all__ = ["Item", "at_rate", "items_of", "playable"]
 
 _HEADS: Final = (
     b'{"method":"subscription","params":{"channel":"',
@@ -22,6 +23,7 @@ _HEADS: Final = (
 )
 _CHANNEL: Final = re.compile(rb'"channel"\s*:\s*"([^"\\]{1,200})"')
 _METHOD: Final = b'"method"'
+_SEC_NS: Final = 1_000_000_000
 _REPLY: Final = re.compile(rb'"(?:result|error)"\s*:')
 
 
@@ -33,15 +35,24 @@ class Item(NamedTuple):
     topic: str | None = None
 
 
-class Tape:
-    """Opens as often as it is to be played. `open_items` gives the items from the beginning."""
+def items_of(records: Iterable[Record], connection: str | None = None) -> Iterator[Item]:
+    """The items of a tape's records, of all its connections or of one."""
+    for record in records:
+        if connection is not None and record.connection != connection:
+            continue
+        if isinstance(record, Frame):
+            item = playable(record.time_ns, record.raw) if record.direction == "in" and not record.binary else None
+            if item is not None:
+                yield item
+        elif isinstance(record, Disconnect):
+            yield Item(record.time_ns, None)
 
-    def __init__(self, open_items: Callable[[], Iterable[Item]]) -> None:
-        self._open_items = open_items
 
-    def items(self) -> Iterator[Item]:
-        """All items, from the beginning."""
-        return iter(self._open_items())
+def at_rate(items: Iterable[Item], frames_per_sec: float) -> Iterator[Item]:
+    """The frames of a tape at even distances, whenever they were received."""
+    frames = (item for item in items if item.frame is not None)
+    for index, item in enumerate(frames):
+        yield item._replace(received_ns=round(index * _SEC_NS / frames_per_sec))
 
 
 def playable(received_ns: int, frame: bytes) -> Item | None:
