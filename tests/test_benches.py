@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from derive_bench.measure.catalogue import Catalogue
-from derive_bench.measure.worker import SharedInputs
+from derive_bench.measure.inputs import SharedInputs
 
 INPUTS = {protocol: SharedInputs(protocol) for protocol in ("v3", "v2")}
 

@@ -24,13 +24,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from derive_bench.measure import cold
 from derive_bench.measure.trees import find_tree
 
-__all__ = ["NAMES", "DataError", "Inputs"]
+__all__ = ["NAMES", "DataError", "Inputs", "SharedInputs"]
 
 Kind = Literal["orderbook", "ticker_slim", "ticker", "trades", "trades_settled", "orders", "private_trades", "rest"]
 
@@ -275,6 +276,15 @@ class Inputs:
         elif not isinstance(value, dict) and kind != "rest":
             raise DataError(f"{path}: expected an object")
         return _Source(path, kind, value, channel)
+
+
+class SharedInputs(Inputs):
+    """The inputs of all rows of one worker: cold frames take long to make, and rows that share a worker share them."""
+
+    @cache  # noqa: B019  # lives as long as the process
+    def frames_cold(self, name: str, count: int = 1024, jsonrpc: bool = False) -> list[bytes]:
+        """See :meth:`Inputs.frames_cold`."""
+        return super().frames_cold(name, count, jsonrpc)
 
 
 def _read(path: Path) -> bytes:

@@ -145,18 +145,19 @@ class Row:
                 raise RowError(f"row {self.name!r}: {self.each!r} has {len(items)} inputs; a cold row needs {COLD_MINIMUM:,}")
         return namespace
 
-    def compile(self, namespace: Mapping[str, Any], inner: int, meter: Meter = SECONDS) -> Timed:
+    def compile(self, namespace: Mapping[str, Any], inner: int, meter: Meter | None = None) -> Timed:
         """Compile the timed loop over what :meth:`namespace` returned.
 
         Args:
             inner: one of :data:`INNER`.
-            meter: what the loop reads before and after.
+            meter: what the loop reads before and after; :data:`SECONDS` if not given.
 
         Raises:
             RowError: another number, or a name that cannot be bound.
         """
         if inner not in INNER:
             raise RowError(f"row {self.name!r}: a loop runs the statement {', '.join(map(str, INNER))} times, not {inner}")
+        meter = meter or SECONDS
         if self.each is not None:
             return _compile_each(self, dict(namespace), self.each, inner, meter)
         if self.fresh is not None:

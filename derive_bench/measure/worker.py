@@ -20,7 +20,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import TextIO
@@ -30,7 +29,7 @@ import pyperf
 from derive_bench.measure.catalogue import SelectionError, load_suite
 from derive_bench.measure.checks import aslr
 from derive_bench.measure.checks.system import System
-from derive_bench.measure.inputs import DataError, Inputs
+from derive_bench.measure.inputs import DataError, Inputs, SharedInputs
 from derive_bench.measure.rows import Row, RowError, Timed
 
 __all__ = ["Task", "calibrate", "main", "undisturbed"]
@@ -68,15 +67,6 @@ class Task:
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
-
-
-class SharedInputs(Inputs):
-    """The inputs of all rows of one worker: cold frames take long to make, and rows that share a worker share them."""
-
-    @cache  # noqa: B019  # lives as long as the process
-    def frames_cold(self, name: str, count: int = 1024, jsonrpc: bool = False) -> list[bytes]:
-        """See :meth:`Inputs.frames_cold`."""
-        return super().frames_cold(name, count, jsonrpc)
 
 
 def choose_inner(seconds: float) -> int:

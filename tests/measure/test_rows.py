@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from derive_bench.measure.inputs import Inputs
-from derive_bench.measure.rows import INNER, SECONDS, Meter, Row, RowError, Suite, Timed
+from derive_bench.measure.rows import INNER, Meter, Row, RowError, Suite, Timed
 
 INPUTS = Inputs()
 
@@ -23,7 +23,7 @@ def define(suite: Suite, name: str, statement: str, namespace: dict[str, Any] | 
     return suite.rows[name]
 
 
-def prepare(row: Row, inner: int = 1, meter: Meter = SECONDS) -> Timed:
+def prepare(row: Row, inner: int = 1, meter: Meter | None = None) -> Timed:
     return row.compile(row.namespace(INPUTS), inner, meter)
 
 

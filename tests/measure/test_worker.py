@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ import pytest
 
 from derive_bench.measure import rows, worker
 from derive_bench.measure.catalogue import load_suite
-from derive_bench.measure.inputs import Inputs
+from derive_bench.measure.inputs import Inputs, SharedInputs
 from derive_bench.measure.rows import Suite
 from derive_bench.measure.runner import PROFILES, Launcher
 from derive_bench.measure.trees import PACKAGE_PARENT
-from derive_bench.measure.worker import RETAKES, SharedInputs, Task, calibrate, choose_inner, undisturbed
+from derive_bench.measure.worker import RETAKES, Task, calibrate, choose_inner, undisturbed
 
 FAKE = Path(__file__).resolve().parents[1] / "fake_benches"
 
@@ -92,8 +93,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        for module in (rows, worker):
-            monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(worker, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(rows, "SECONDS", replace(rows.SECONDS, read=lambda: self.now))
 
     def spend(self, seconds: float) -> None:
         self.now += seconds

@@ -8,6 +8,7 @@ uses randomness, the clock or a thread: so each result says of itself whether it
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -33,7 +34,8 @@ from derive_bench.measure.trees import PACKAGE_PARENT
 
 __all__ = ["PROCESSES", "CountSession", "Counter"]
 
-ROWS_PER_PROCESS = 24
+ROWS_PER_PROCESS = 40
+"""The most rows that one process counts."""
 
 PROCESSES = 2
 """How many processes count each row, all alike."""
@@ -203,11 +205,12 @@ def _benchmark(name: str, found: Sequence[tuple[Counted, float]]) -> pyperf.Benc
 
 
 def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Rows that share a process: neighbours of one suite."""
+    """Rows that share a process: neighbours of one suite, about as many in each."""
     for _, members in groupby(rows, key=lambda row: row.suite):
         some = list(members)
-        for start in range(0, len(some), ROWS_PER_PROCESS):
-            yield some[start : start + ROWS_PER_PROCESS]
+        size = math.ceil(len(some) / math.ceil(len(some) / ROWS_PER_PROCESS))
+        for start in range(0, len(some), size):
+            yield some[start : start + size]
 
 
 def _named(rows: Sequence[Row]) -> str:

@@ -27,9 +27,9 @@ from time import perf_counter_ns
 
 from derive_bench.measure.catalogue import SelectionError, load_suite
 from derive_bench.measure.count.dumps import HEAD_BYTES, DumpError, instructions
-from derive_bench.measure.inputs import DataError
+from derive_bench.measure.count.heap import half_filled
+from derive_bench.measure.inputs import DataError, SharedInputs
 from derive_bench.measure.rows import Meter, Row, RowError
-from derive_bench.measure.worker import SharedInputs
 
 __all__ = ["RESULT", "Counted", "Plan", "count", "main", "plan"]
 
@@ -51,13 +51,17 @@ class Plan:
         return (self.many - self.few) * self.inner
 
 
-_PLANS = ((30_000, Plan(50, 1, 17)), (400_000, Plan(50, 1, 5)), (4_000_000, Plan(10, 1, 5)))
+_UNROLLED = ((30_000, Plan(50, 1, 17)), (4_000_000, Plan(10, 1, 17)))
+_LOOPED = ((100_000, Plan(50, 1, 9)), (4_000_000, Plan(10, 1, 9)))
 _DEAREST = Plan(1, 1, 5)
 
 
-def plan(cost: float) -> Plan:
-    """How often a row runs whose second call took ``cost`` instructions: never a matter of time, so that two runs do the same."""
-    return next((found for below, found in _PLANS if cost < below), _DEAREST)
+def plan(cost: float, *, unrolled: bool) -> Plan:
+    """How often a row runs whose second call took ``cost`` instructions: never a matter of time, so that two runs do the same.
+
+    The interpreter adapts a loop to what it does within some ten times around, and the copies of an unrolled statement are one time around.
+    """
+    return next((found for below, found in (_UNROLLED if unrolled else _LOOPED) if cost < below), _DEAREST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +83,31 @@ class Counted:
 
 
 class Dumps:
-    """Readings of callgrind's counter: instructions executed since the process began, without those of the readings themselves.
+    """Readings of callgrind's counter, by twos: the second of two is higher than the first by the instructions between them.
 
     Attributes:
-        number: how many there have been, which is the number of the last dump.
+        number: how many dumps there have been, which is the number of the last one.
     """
 
     def __init__(self) -> None:
         self.number = 0
         self._total = 0
-        os.getpgrp()
+        self._began = False
 
     def read(self) -> int:
-        """Have a dump written, read what it adds, and let the next stretch begin."""
+        """Begin a stretch, or end one: have it dumped and add it up."""
+        self._began = not self._began
+        if self._began:
+            total = self._total
+            os.getpgrp()
+            return total
         os.getppid()
         self.number += 1
         with Path(f"out.{self.number}").open(encoding="utf-8", errors="replace") as dump:
             head = dump.read(HEAD_BYTES)
             while "\nsummary:" not in head and (more := dump.read(HEAD_BYTES)):
                 head += more
-        self._total += instructions(head + "\n")
-        os.getpgrp()
+        self._total += instructions(head)
         return self._total
 
     def drop(self, first: int) -> None:
@@ -129,26 +137,28 @@ def count(row: Row, inputs: SharedInputs, dumps: Dumps) -> Counted:
     first = dumps.number + 1
     once = row.compile(namespace, 1, meter)
     once.run(1)
-    chosen = plan(once.run(1))
+    chosen = plan(once.run(1), unrolled=row.each is None and row.fresh is None)
     timed = row.compile(namespace, chosen.inner, meter)
     gc.collect()
     gc.freeze()
     gc.disable()
+    fill = half_filled()
     try:
         timed.run(chosen.many)
         dumps.drop(first)
         few, few_dumps = _numbered(timed.run, chosen.few, dumps)
         many, many_dumps = _numbered(timed.run, chosen.many, dumps)
     finally:
+        fill.clear()
         gc.enable()
     return Counted((many - few) / chosen.calls, chosen.inner, chosen.few, chosen.many, few_dumps, many_dumps)
 
 
 def _numbered(run: Callable[[int], float], loops: int, dumps: Dumps) -> tuple[float, list[int]]:
-    """What ``loops`` loops cost, and the numbers of the dumps taken at the ends of its stretches: every second reading."""
+    """What ``loops`` loops cost, and the numbers of the dumps that hold it."""
     before = dumps.number
     cost = run(loops)
-    return cost, list(range(before + 2, dumps.number + 1, 2))
+    return cost, list(range(before + 1, dumps.number + 1))
 
 
 def main() -> int:
