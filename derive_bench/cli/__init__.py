@@ -31,6 +31,8 @@ VERBS = {
     "baseline": "baseline",
     "boundary": "boundary",
     "serve": "serve",
+    "capture": "capture",
+    "synth": "synth",
 }
 """What the first word may be instead of a suite, and the module that does it. ``suites.EPILOG`` says each in a line."""
 

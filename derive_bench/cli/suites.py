@@ -46,6 +46,7 @@ verbs, instead of suites:
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
   boundary   what a process boundary costs  python -m derive_bench boundary --help
   serve      a local venue for live clients  python -m derive_bench serve --help
+  synth      write a made-up session     python -m derive_bench synth --help
 """
 
 
