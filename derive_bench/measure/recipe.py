@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 
 from derive_bench.measure.checks import aslr
-from derive_bench.measure.checks.cpu import isolated_cpus
-from derive_bench.measure.checks.plan import Plan, allowed_cpus
+from derive_bench.measure.checks.cpu import isolated_cpus, usable_cpus
+from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System, Unread, cpu_list
 from derive_bench.measure.runner import Profile
 
@@ -60,7 +60,6 @@ def make_plan(profile: Profile, *, affinity: str | None, hash_seed: str | None =
 
 
 def _cpus(affinity: str | None, profile: Profile, system: System) -> tuple[tuple[int, ...], bool]:
-    allowed = allowed_cpus()
     if affinity is not None:
         try:
             chosen = cpu_list(affinity, "--affinity")
@@ -73,6 +72,7 @@ def _cpus(affinity: str | None, profile: Profile, system: System) -> tuple[tuple
         isolated = isolated_cpus(system)
     except Unread:
         isolated = ()
+    allowed = usable_cpus(system)
     if profile.fixed:
         return tuple((isolated or allowed)[-1:]), True
     return (isolated, True) if isolated else (allowed, False)

@@ -11,6 +11,7 @@ import pytest
 
 from derive_bench.measure import recipe
 from derive_bench.measure.checks import aslr
+from derive_bench.measure.checks.cpu import usable_cpus
 from derive_bench.measure.checks.plan import allowed_cpus
 from derive_bench.measure.checks.system import System
 from derive_bench.measure.recipe import FIXED_HASH_SEED, RERUN, AffinityUnreadable, AslrRefused, make_plan, rerun_without_aslr
@@ -22,11 +23,11 @@ WORDS = ("--profile", "publish")
 
 
 def test_others_leave_to_chance_what_publish_fixes(tmp_path: Path) -> None:
-    nothing_isolated = plant(tmp_path, {f"{CPU}/isolated": "\n"})
+    nothing_isolated = plant(tmp_path, {f"{CPU}/isolated": "\n", f"{CPU}/online": "0-3"})
     free = make_plan(STANDARD, affinity=None, hash_seed="7", system=nothing_isolated)
-    assert (free.cpus, free.pinned, free.fixed, free.hash_seed, free.warmup_pass) == (allowed_cpus(), False, False, "7", False)
+    assert (free.cpus, free.pinned, free.fixed, free.hash_seed, free.warmup_pass) == ((0, 1, 2, 3), False, False, "7", False)
     fixed = make_plan(PUBLISH, affinity=None, hash_seed="7", system=nothing_isolated)
-    assert (fixed.cpus, fixed.pinned, fixed.fixed) == (allowed_cpus()[-1:], True, True)
+    assert (fixed.cpus, fixed.pinned, fixed.fixed) == ((3,), True, True)
     assert (fixed.hash_seed, fixed.warmup_pass) == (FIXED_HASH_SEED, True)
 
 
@@ -35,7 +36,24 @@ def test_isolated_cpus_are_taken_first(tmp_path: Path) -> None:
     assert make_plan(STANDARD, affinity=None, system=system).cpus == (4, 5, 6)
     assert make_plan(PUBLISH, affinity=None, system=system).cpus == (6,)
     assert make_plan(PUBLISH, affinity="1,3", system=system).cpus == (1, 3)
-    assert make_plan(PUBLISH, affinity=None, system=System(tmp_path / "none")).cpus == allowed_cpus()[-1:]
+    assert make_plan(PUBLISH, affinity=None, system=System(tmp_path / "none")).cpus == ()
+
+
+def test_cpus_of_this_process_are_those_it_may_use() -> None:
+    assert usable_cpus(System()) == allowed_cpus()
+
+
+@pytest.mark.parametrize(
+    ("files", "cpus"),
+    [
+        ({"proc/self/status": "Name: x\nCpus_allowed_list:\t2-3\n", f"{CPU}/online": "0-3"}, (2, 3)),
+        ({"proc/self/status": "Name: x\n", f"{CPU}/online": "0-1"}, (0, 1)),
+        ({f"{CPU}/cpu0/online": "1", f"{CPU}/cpu10/online": "1", f"{CPU}/cpufreq/boost": "1"}, (0, 10)),
+        ({f"{CPU}/online": "all"}, ()),
+    ],
+)
+def test_cpus_as_far_as_a_system_shows(files: dict[str, str | None], cpus: tuple[int, ...], tmp_path: Path) -> None:
+    assert usable_cpus(plant(tmp_path, files)) == cpus
 
 
 @pytest.mark.parametrize("affinity", ["", "x", "3-1", "-1"])
@@ -50,7 +68,9 @@ def randomised(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(aslr, "recorded", lambda system: "Full randomization")
     monkeypatch.setattr(sys, "argv", ["derive-bench", *WORDS])
     monkeypatch.setattr(os, "execv", lambda path, command: pytest.fail(f"replaced by {command}"))
-    monkeypatch.delenv(RERUN, raising=False)
+    # Set and removed, so that it is removed again in the end, whatever the test makes of it.
+    monkeypatch.setenv(RERUN, "")
+    monkeypatch.delenv(RERUN)
     return monkeypatch
 
 

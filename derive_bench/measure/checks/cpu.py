@@ -13,7 +13,7 @@ from derive_bench.measure.checks.machine import virtual
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System, Unread, cpu_list, cpus_text
 
-__all__ = ["CHECKS", "isolated_cpus", "online_cpus"]
+__all__ = ["CHECKS", "isolated_cpus", "online_cpus", "usable_cpus"]
 
 CPUS = "sys/devices/system/cpu"
 
@@ -36,6 +36,28 @@ def online_cpus(system: System) -> tuple[int, ...]:
         Unread
     """
     return cpu_list(system.text(f"{CPUS}/online"), f"/{CPUS}/online")
+
+
+def usable_cpus(system: System) -> tuple[int, ...]:
+    """CPUs this process may run on, as far as the system shows: its own mask, else those that are online, else those there are."""
+    for read in (_mask, online_cpus, _present):
+        try:
+            if found := read(system):
+                return found
+        except Unread:
+            continue
+    return ()
+
+
+def _mask(system: System) -> tuple[int, ...]:
+    name = "proc/self/status"
+    lines = [line for line in system.text(name).splitlines() if line.startswith("Cpus_allowed_list:")]
+    return cpu_list(lines[0].partition(":")[2], f"/{name}") if lines else ()
+
+
+def _present(system: System) -> tuple[int, ...]:
+    numbers = [name.removeprefix("cpu") for name in system.names(CPUS) if name.startswith("cpu")]
+    return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 
 
 def _chosen(plan: Plan) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import os
 from time import sleep
 from typing import NamedTuple
 
-from derive_bench.measure.checks.cpu import online_cpus
+from derive_bench.measure.checks.cpu import usable_cpus
 from derive_bench.measure.checks.finding import Check, Outcome, failed, passed, warned
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System, Unread, number
@@ -31,7 +31,7 @@ def _load(system: System, _: Plan) -> Outcome:
     whole, point, fraction = word.partition(".")
     if not (point and whole.isdecimal() and fraction.isdecimal()):
         raise Unread(f"/{name}: {word[:40]!r} is not a load")
-    load, most = float(word), max(1.0, LOAD_FAILED * len(online_cpus(system)))
+    load, most = float(word), max(1.0, LOAD_FAILED * len(usable_cpus(system)))
     value = f"{load:.2f} over the last minute"
     return failed(value) if load >= most else warned(value) if load >= most / 2 else passed(value)
 

@@ -87,8 +87,15 @@ class Verdict:
 
 
 def verdict(plan: Plan | None = None, *, allowed: Collection[str] = (), system: System | None = None) -> Verdict:
-    """Run every check; takes about a quarter of a second, in which other processes are watched."""
-    root, how = system or System(), plan or Plan()
+    """Run every check; takes about a quarter of a second, in which other processes are watched.
+
+    Args:
+        plan: how the run is made; by default on all CPUs that this process may use, as the profile ``standard`` does it.
+        system: where ``proc`` and ``sys`` lie (default: this machine's). What is known of this process alone, such as its
+            interpreter, is so whatever the system.
+    """
+    root = system or System()
+    how = plan or Plan(cpus=cpu.usable_cpus(root))
     return Verdict(tuple(check.find(root, how) for check in CHECKS), tuple(allowed))
 
 
