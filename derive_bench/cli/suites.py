@@ -45,6 +45,7 @@ verbs, instead of suites:
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
   boundary   what a process boundary costs  python -m derive_bench boundary --help
+  capture    record a live session       python -m derive_bench capture --help
   serve      a local venue for live clients  python -m derive_bench serve --help
   synth      write a made-up session     python -m derive_bench synth --help
 """

@@ -23,7 +23,10 @@ class ProgressLine:
         self._next = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        text = describe(progress)
+        self.show(describe(progress))
+
+    def show(self, text: str) -> None:
+        """Show another kind of progress, which is a line of text already."""
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             self._stream.write(f"\r\x1b[K{text[:width]}")
