@@ -46,7 +46,7 @@ def records(dialect: str = "v3") -> dict[str, dict[str, Any]]:
 
 
 def order_params(
-    signer: Signer,
+    by: Signer,
     record: dict[str, Any],
     subaccount: int = SUBACCOUNT,
     *,
@@ -68,7 +68,7 @@ def order_params(
         "max_fee": "100",
         "nonce": str(nonce) if protocol.nonce_is_text else nonce,
         "signature_expiry_sec": now_ns // 10**9 + 3600,
-        "signer": signer.address,
+        "signer": by.address,
         "order_type": "limit",
         "time_in_force": "gtc",
         "label": "",
@@ -87,10 +87,10 @@ def order_params(
         recipient_id=said["subaccount_id"],
         is_bid=said["direction"] == "buy",
         expiry_sec=said["signature_expiry_sec"],
-        owner=wallet or signer.address,
+        owner=wallet or by.address,
         signer=said["signer"],
     )
-    return params | {"signature": sign_trade_action(signer, protocol, action)}
+    return params | {"signature": sign_trade_action(by, protocol, action)}
 
 
 def _units(text: str) -> int:
