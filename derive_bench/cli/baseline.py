@@ -9,6 +9,7 @@ from pathlib import Path
 from derive_bench.cli.options import Parser, Refusal
 from derive_bench.measure import baseline
 from derive_bench.measure.catalogue import Catalogue
+from derive_bench.measure.inputs import Inputs
 from derive_bench.measure.results import ResultError
 from derive_bench.measure.trees import checkout_root
 
@@ -41,7 +42,7 @@ def run(words: Sequence[str]) -> int:
             found = baseline.stale(args.root, expected)
             print("\n".join(found) or "the baseline fits the code")
             return 1 if found else 0
-        kept, waived = baseline.update(args.run, args.root, expected, args.allow)
+        kept, waived = baseline.update(args.run, args.root, expected, args.allow, data_hash=Inputs(baseline.KEPT_PROTOCOL).data_hash())
     except (baseline.BaselineError, ResultError) as error:
         raise Refusal(str(error)) from error
     print(f"{kept} now hold{'s' if kept == baseline.PAGE else ''} {args.run}{', although: ' + ', '.join(waived) if waived else ''}")

@@ -9,7 +9,8 @@ benches/baseline.json is what it is generated from (schema version :data:`SCHEMA
                      "control": name | null, "reference": [s, low, high] | null, "previous": s | null}}}
 
 A run is taken only if it is whole (all rows of the four suites, not interrupted), from a clean tree, of a profile that is made for
-keeping and of the live protocol; each of the four can be waived by name, and the waiver is then shown above the tables.
+keeping, of the live protocol and on the inputs of the project; each of the five can be waived by name, and the waiver is then shown
+above the tables.
 
 A change since the previous baseline is the ratio of two medians, taken at two times. How far the control rows moved, which hold none of
 our code, is told with it, and so is what else is not the same: then the changes say little of the code.
@@ -43,7 +44,7 @@ PAGE = "BENCHMARKS.md"
 
 SCHEMA = 1
 
-WAIVERS = ("dirty", "partial", "profile", "protocol")
+WAIVERS = ("dirty", "partial", "profile", "protocol", "data")
 """Names of the objections that ``--allow`` waives."""
 
 KEPT_PROFILES = ("standard", "rigorous", "publish")
@@ -69,11 +70,12 @@ class BaselineError(Exception):
     """The baseline cannot be written or read; the message says why."""
 
 
-def objections(results: Results, expected: Collection[str]) -> dict[str, str]:
+def objections(results: Results, expected: Collection[str], data_hash: str) -> dict[str, str]:
     """Why a run should not become the baseline: name of the waiver -> reason in words.
 
     Args:
         expected: names of all rows of the default suites.
+        data_hash: of the project's inputs of the live protocol.
     """
     metadata, found = results.metadata, {}
     if metadata.get("dirty") != "no":
@@ -87,10 +89,12 @@ def objections(results: Results, expected: Collection[str]) -> dict[str, str]:
         found["profile"] = f"its profile is {metadata.get('profile')}, not {', '.join(KEPT_PROFILES[:-1])} or {KEPT_PROFILES[-1]}"
     if metadata.get("protocol") != KEPT_PROTOCOL:
         found["protocol"] = f"its protocol is {metadata.get('protocol')}, not {KEPT_PROTOCOL}"
+    elif metadata.get("data_hash") != data_hash:
+        found["data"] = "it was measured on other inputs than those of the project"
     return found
 
 
-def update(run: Path, root: Path, expected: Collection[str], allowed: Collection[str]) -> tuple[str, list[str]]:
+def update(run: Path, root: Path, expected: Collection[str], allowed: Collection[str], *, data_hash: str) -> tuple[str, list[str]]:
     """Make a run the baseline of the checkout at ``root``; returns what holds it now, and the objections that were waived.
 
     Raises:
@@ -99,7 +103,7 @@ def update(run: Path, root: Path, expected: Collection[str], allowed: Collection
     """
     results = Results.load(run)
     peers = results.metadata.get("suite") == report.KIND
-    reasons = objections(results, () if peers else expected)
+    reasons = objections(results, () if peers else expected, data_hash)
     refused = {name: reason for name, reason in reasons.items() if name not in allowed}
     if refused:
         name, reason = next(iter(refused.items()))

@@ -9,13 +9,16 @@ from pathlib import Path
 import pyperf
 import pytest
 
-from derive_bench.measure.baseline import BEGIN, END, PEERS_BEGIN, PEERS_END, WAIVERS, BaselineError, stale, update
+from derive_bench.measure import baseline
+from derive_bench.measure.baseline import BEGIN, END, PEERS_BEGIN, PEERS_END, WAIVERS, BaselineError, stale
 from derive_bench.measure.results import REFERENCE_KEYS, ResultError
 
+DATA = "45d9db"
 NAMES = ("inbound_pipeline/quotes", "control/x")
 PAGE = f"# Benchmarks\n\nProse before.\n\n{BEGIN}\nold\n{END}\n\nProse after.\n\n{PEERS_BEGIN}\nnone\n{PEERS_END}\n"
 RUN = {
     "protocol": "v3",
+    "data_hash": DATA,
     "profile": "standard",
     "dirty": "no",
     "complete": "yes",
@@ -41,6 +44,10 @@ def write_run(folder: Path, seconds: float = 2e-6, changes: Mapping[str, str | f
     path = folder / "run.json"
     pyperf.BenchmarkSuite(benchmarks).dump(str(path), replace=True)
     return path
+
+
+def update(run: Path, root: Path, expected: Sequence[str], allowed: Sequence[str]) -> tuple[str, list[str]]:
+    return baseline.update(run, root, expected, allowed, data_hash=DATA)
 
 
 @pytest.fixture
@@ -163,6 +170,7 @@ def test_a_run_of_an_older_version_says_nothing_of_its_environment(root: Path) -
         ("profile", {"profile": "quick"}, "its profile is quick"),
         ("profile", {"profile": "custom"}, "its profile is custom"),
         ("protocol", {"protocol": "v2"}, "its protocol is v2"),
+        ("data", {"data_hash": "another"}, "other inputs than those of the project"),
     ],
 )
 def test_refused_unless_told_otherwise_and_then_marked(root: Path, waiver: str, changes: dict[str, str], reason: str) -> None:
