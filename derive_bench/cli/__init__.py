@@ -27,6 +27,7 @@ VERBS = {
     "list": "listing",
     "check": "check",
     "count": "count",
+    "tail": "tail",
     "peers": "peers",
     "baseline": "baseline",
     "boundary": "boundary",

@@ -42,6 +42,7 @@ verbs, instead of suites:
   list       what can be measured        python -m derive_bench list --help
   check      what the machine is worth   python -m derive_bench check --help
   count      instructions, not time      python -m derive_bench count --help
+  tail       the slowest of many calls   python -m derive_bench tail --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
   boundary   what a process boundary costs  python -m derive_bench boundary --help
@@ -99,6 +100,7 @@ def run(words: Sequence[str]) -> int:
 
 def _measure(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row], inputs: Inputs, here: Mapping[str, Figure]) -> int:
     from derive_bench.measure import environment
+    from derive_bench.measure.checks.verdict import meanwhile
     from derive_bench.measure.progress import ProgressLine
     from derive_bench.measure.results import Results, label, save
     from derive_bench.measure.runner import HASH_SEED, PROFILES, Launcher, Session
@@ -146,6 +148,7 @@ def _measure(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row]
 
     metadata["complete"] = f"interrupted in round {session.rounds_done + 1} of {profile.processes}" if interrupted else "yes"
     metadata["repeated_runs"] = session.repeated
+    metadata |= meanwhile(found, plan)
     benchmarks = label(rows, session.benchmarks, metadata, here)
     if args.output and benchmarks:
         save(benchmarks, args.output)

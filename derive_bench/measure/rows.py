@@ -35,6 +35,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import textwrap
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice, repeat
@@ -164,6 +165,22 @@ class Row:
             return _compile_fresh(self, dict(namespace), self.fresh, inner, meter)
         return _compile_plain(self, dict(namespace), inner, meter)
 
+    def compile_calls(self, namespace: Mapping[str, Any], clock: Callable[[], int]) -> Callable[[int], array[int]]:
+        """A function that runs the statement so many times and returns by how much ``clock`` rose during each call.
+
+        What a ``fresh`` row consumes is built before each call. Nothing is taken off for the clock.
+        """
+        names = {name: value for name, value in namespace.items() if name not in ("x", self.each)}
+        if self.each is not None:
+            source: Iterator[Any] = cycle(list(namespace[self.each]))
+        elif self.fresh is not None:
+            source = iter(namespace[self.fresh], object())
+        else:
+            source = repeat(namespace.get("x"))
+        own = {"__islice": islice, "__source": source, "__clock": clock, "__array": array}
+        calls: Callable[[int], array[int]] = _assemble(self, _CALLS, 8, self.statement, names, own)
+        return calls
+
 
 class Suite:
     """The rows of one file of ``benches/``, in the order they are written.
@@ -280,6 +297,16 @@ def __timed(__loops, {names}):
     return __total
 """
 
+_CALLS = """\
+def __timed(__count, {names}):
+    __found = __array("q")
+    for x in __islice(__source, __count):
+        __begin = __clock()
+{body}
+        __found.append(__clock() - __begin)
+    return __found
+"""
+
 _Timer = Callable[[int], float]
 
 
@@ -327,7 +354,7 @@ def _compile_fresh(row: Row, namespace: dict[str, Any], fresh: str, inner: int, 
     return Timed(_less_loop(timer, empty, max(1, meter.empty_calls // inner), meter.empty_passes), inner)
 
 
-def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> _Timer:
+def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, Any], own: dict[str, Any]) -> Any:
     for name in names:
         if not name.isidentifier() or name.startswith("__"):
             raise RowError(f"row {row.name!r}: {name!r} cannot be a name of the namespace")
@@ -335,8 +362,7 @@ def _assemble(row: Row, template: str, depth: int, body: str, names: dict[str, A
     source = template.format(names=parameters, body=textwrap.indent(body, " " * depth))
     scope = names | own
     exec(compile(source, f"<row {row.name}>", "exec"), scope)
-    timer: _Timer = scope["__timed"]
-    return timer
+    return scope["__timed"]
 
 
 def _less_loop(timer: _Timer, empty: _Timer, loops: int, passes: int) -> _Timer:

@@ -86,12 +86,15 @@ class CountSession:
 
     Attributes:
         rows: in the order in which they are reported.
+        jobs: processes at a time.
+        processes: how many count each row.
         counts: by row, one for each process that counted it: instructions and allocations per call, and the loops.
     """
 
     rows: Sequence[Row]
     counter: Counter
     jobs: int = 1
+    processes: int = PROCESSES
     counts: dict[str, list[tuple[Counted, float]]] = field(default_factory=dict)
     _live: set[subprocess.Popen[bytes]] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
@@ -104,14 +107,14 @@ class CountSession:
             WorkerRefused, WorkerFailed
         """
         batches = list(_batches(self.rows))
-        total, begin = len(batches) * PROCESSES, monotonic()
+        total, begin = len(batches) * self.processes, monotonic()
         report(Progress(self.rows[0].name, 0, total, 1, 1, None))
         with tempfile.TemporaryDirectory(prefix="derive-bench-count-") as scratch, ThreadPoolExecutor(self.jobs) as pool:
             try:
                 rehearsals = [pool.submit(self._process, batch, Path(scratch), rehearse=True) for batch in batches]
                 for rehearsal in as_completed(rehearsals):
                     rehearsal.result()
-                waiting = {pool.submit(self._process, batch, Path(scratch)): batch for batch in batches for _ in range(PROCESSES)}
+                waiting = {pool.submit(self._process, batch, Path(scratch)): batch for batch in batches for _ in range(self.processes)}
                 for done, future in enumerate(as_completed(waiting), 1):
                     for name, found in future.result().items():
                         self.counts.setdefault(name, []).append(found)
