@@ -27,7 +27,7 @@ from typing import Any
 
 import pyperf
 
-from derive_bench.measure.checks.verdict import ALLOWED, FAILED, MARK, SUMMARY, UNKNOWN, WARNED, marks
+from derive_bench.measure.checks.verdict import ALLOWED, FAILED, MARK, MEANWHILE, SUMMARY, UNKNOWN, WARNED, marks
 from derive_bench.measure.peers import report
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
@@ -56,7 +56,7 @@ _RUN_KEYS = (
     *("platform", "cpu_model_name", "cpu_count", "governor", "aslr", "affinity", "load_before"),
 )
 
-_NEWER_KEYS = ("warmup_pass", SUMMARY, FAILED, UNKNOWN, WARNED, ALLOWED)
+_NEWER_KEYS = ("warmup_pass", SUMMARY, FAILED, UNKNOWN, WARNED, ALLOWED, MEANWHILE)
 """What results of older versions do not say."""
 
 _COMPARABLE = ("data_hash", "python", "platform", "cpu_model_name", "cpu_count", "governor", "aslr", "profile", "hash_seed")

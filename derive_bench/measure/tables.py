@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from derive_bench.measure import depth, reference
-from derive_bench.measure.checks.verdict import MARK
+from derive_bench.measure.checks.verdict import MARK, MEANWHILE
 from derive_bench.measure.results import Result, Results
 
 __all__ = ["Column", "Table", "depth_table", "group_tables", "notes", "seconds_text", "share_table"]
@@ -30,6 +30,9 @@ def notes(results: Results) -> list[str]:
     here = [HERE] if any(row.reference for row in results.rows.values()) else []
     line = [LINE] if depth_table(results) else []
     marked = [f"{MARK} Published in spite of: {', '.join(results.marks)}."] if results.marks else []
+    slowed = str(results.metadata.get(MEANWHILE, "none"))
+    if slowed != "none":
+        marked.append(f"The machine was slowed down DURING THE RUN ({', '.join(slowed.split())}): measure again.")
     return [*marked, SPREAD, *here, f"* {ELSEWHERE}", CONTROL, *line]
 
 

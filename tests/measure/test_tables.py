@@ -141,3 +141,8 @@ def test_columns_that_are_left_out_or_say_nothing() -> None:
     table = Table("t", ["row", "a", "b", "c"], [["x", "1", "", "3"], ["y", "", "", "4"]])
     assert table.without("c") == Table("t", ("row", "a"), [("x", "1"), ("y", "")])
     assert table.without().headings == ("row", "a", "c")
+
+
+def test_a_run_that_was_slowed_down_says_so() -> None:
+    assert "slowed down DURING THE RUN (throttling, thermal)" in notes(Results({"check_meanwhile": "throttling thermal"}, RESULTS.rows))[0]
+    assert "DURING" not in "".join(notes(Results({"check_meanwhile": "none"}, RESULTS.rows)))

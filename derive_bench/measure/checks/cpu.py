@@ -173,8 +173,9 @@ def _isolated_or_none(system: System) -> tuple[int, ...]:
 
 def _affinity(system: System, plan: Plan) -> Outcome:
     cpus = _chosen(plan)
-    if plan.pinned and (missing := set(cpus) - set(online_cpus(system))):
-        return failed(f"CPU {cpus_text(missing)} is not online")
+    online = online_cpus(system) if plan.pinned else cpus
+    if missing := set(cpus) - set(online):
+        return failed(f"CPU {cpus_text(missing)} is not online", f"python -m derive_bench --affinity {online[-1]}")
     if len(cpus) == 1:
         return passed(f"{'pinned to' if plan.pinned else 'no more than'} CPU {cpus_text(cpus)}")
     value = f"{'pinned to' if plan.pinned else 'free to move over'} CPU {cpus_text(cpus)}"

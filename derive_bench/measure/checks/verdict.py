@@ -2,7 +2,8 @@
 
 Metadata of each result, all strings: :data:`SUMMARY` the line; :data:`FAILED`, :data:`UNKNOWN` and :data:`WARNED` names of findings,
 separated by blanks, or ``none``; :data:`ALLOWED` the names that ``publish`` was told to overlook, which is the mark that the
-numbers carry (:func:`marks`); and for each finding ``found_NAME``, its state and value.
+numbers carry (:func:`marks`); for each finding ``found_NAME``, its state and value; and, after the run, :data:`MEANWHILE`, names of
+the counters that went on counting in it, or ``none``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,28 @@ from derive_bench.measure.checks.finding import Check, Finding, State
 from derive_bench.measure.checks.plan import Plan
 from derive_bench.measure.checks.system import System
 
-__all__ = ["ALLOWED", "CHECKS", "FAILED", "MARK", "NAMES", "SUMMARY", "UNKNOWN", "WARNED", "Verdict", "marks", "verdict"]
+__all__ = [
+    "ALLOWED",
+    "CHECKS",
+    "FAILED",
+    "MARK",
+    "MEANWHILE",
+    "NAMES",
+    "SUMMARY",
+    "UNKNOWN",
+    "WARNED",
+    "Verdict",
+    "marks",
+    "meanwhile",
+    "verdict",
+]
 
 SUMMARY = "check"
 FAILED = "check_failed"
 UNKNOWN = "check_unknown"
 WARNED = "check_warned"
 ALLOWED = "check_allowed"
+MEANWHILE = "check_meanwhile"
 
 NONE = "none"
 
@@ -32,6 +48,9 @@ MODULES = (cpu, machine, aslr, load, cgroup, memory, timers, power, interpreter,
 CHECKS: tuple[Check, ...] = tuple(check for module in MODULES for check in module.CHECKS)
 NAMES = tuple(check.name for check in CHECKS)
 """Names of all findings, in the order of the table."""
+
+COUNTERS = ("throttling", "thermal")
+"""Checks that count what slowed the machine down; a run in which they go on counting was slowed down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +116,14 @@ def verdict(plan: Plan | None = None, *, allowed: Collection[str] = (), system: 
     root = system or System()
     how = plan or Plan(cpus=cpu.usable_cpus(root))
     return Verdict(tuple(check.find(root, how) for check in CHECKS), tuple(allowed))
+
+
+def meanwhile(before: Verdict, plan: Plan, *, system: System | None = None) -> dict[str, str]:
+    """Metadata on what slowed the machine down since a verdict: look at the counters again."""
+    then = {finding.name: finding for finding in before.findings}
+    now = [check.find(system or System(), plan) for check in CHECKS if check.name in COUNTERS]
+    names = [finding.name for finding in now if finding.state is State.FAIL and finding.value != then[finding.name].value]
+    return {MEANWHILE: " ".join(names) or NONE}
 
 
 def marks(metadata: Mapping[str, object]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import pytest
 from derive_bench.measure.checks import load
 from derive_bench.measure.checks.finding import Finding, State
 from derive_bench.measure.checks.system import System
-from derive_bench.measure.checks.verdict import MARK, NAMES, Verdict, marks, verdict
-from tests.measure.checks.trees import GOOD, PINNED, plant
+from derive_bench.measure.checks.verdict import MARK, NAMES, Verdict, marks, meanwhile, verdict
+from tests.measure.checks.trees import CPU2, GOOD, GROUP, PINNED, plant
 
 FOUND = Verdict(
     (
@@ -73,3 +73,15 @@ def test_every_finding_says_why_and_what_mends_it(tmp_path: Path) -> None:
         assert finding.why
         assert finding.value
         assert bool(finding.mend) is (finding.state is not State.PASS)
+
+
+def test_what_slowed_the_machine_down_during_a_run_is_told(tmp_path: Path) -> None:
+    throttled = f"{CPU2}/thermal_throttle/core_throttle_count"
+    system = plant(tmp_path, {**GOOD, throttled: "5\n"})
+    before = verdict(PINNED, system=system)
+    # What was counted before is a failure of the machine, not of this run.
+    assert meanwhile(before, PINNED, system=system) == {"check_meanwhile": "none"}
+    plant(tmp_path, {throttled: "6\n", f"{GROUP}/user.slice/cpu.stat": "nr_throttled 1\n"})
+    assert meanwhile(before, PINNED, system=system) == {"check_meanwhile": "throttling thermal"}
+    plant(tmp_path, {throttled: None, f"{GROUP}/user.slice/cpu.stat": ""})
+    assert meanwhile(before, PINNED, system=system) == {"check_meanwhile": "none"}
