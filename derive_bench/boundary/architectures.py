@@ -20,6 +20,7 @@ from derive_bench.boundary.builds import BUILDS, BuildUnavailable, engine
 from derive_bench.boundary.engines import Client, open_engine, spawn_once
 from derive_bench.boundary.frames import Opcode, Outcomes, outcomes, request
 from derive_bench.boundary.gate import compare
+from derive_bench.boundary.placing import apart, placed, spins_of
 from derive_bench.boundary.ring import Unsupported
 from derive_bench.boundary.session import Missing, Timed
 from derive_bench.boundary.workload import Workload
@@ -78,7 +79,8 @@ def _served(work: Workload, name: str, transport: str, prepare: Callable[[Client
     @contextlib.contextmanager
     def opened() -> Iterator[Timed]:
         try:
-            with open_engine(engine_command(name), transport) as client:
+            where = apart()
+            with placed(where) as cpus, open_engine(engine_command(name), transport, cpus=cpus, spins=spins_of(where)) as client:
                 prepare(client)
                 yield Timed(lambda: call(client), lambda: compare(call(client), expected(work)), client.compute_ns)
         except Unsupported as error:
@@ -153,7 +155,8 @@ def bar_calls(work: Workload, name: str, transport: str) -> Opening:
     @contextlib.contextmanager
     def opened() -> Iterator[Timed]:
         closes = work.closes.tolist()
-        with open_engine(engine_command(name), transport) as client:
+        where = apart()
+        with placed(where) as cpus, open_engine(engine_command(name), transport, cpus=cpus, spins=spins_of(where)) as client:
             client.open(work.windows)
             found = [client.bar(close) for close in closes[:_BARS_BEFORE]][-1]
             following = itertools.cycle(closes[_BARS_BEFORE:] or closes)

@@ -8,7 +8,6 @@ microsecond at the small end counts as much as a millisecond at the other.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,16 +15,15 @@ from typing import Final
 import numpy as np
 
 from derive_bench.boundary.architectures import Opening, engine_command
-from derive_bench.boundary.engines import SPINS, open_engine
+from derive_bench.boundary.engines import open_engine
+from derive_bench.boundary.placing import placed, spins_of
 from derive_bench.boundary.ring import Unsupported
 from derive_bench.boundary.session import Missing, Timed
 
-__all__ = ["DOUBLES", "PLACEMENTS", "Fit", "echoes", "fit", "pinned", "placement"]
+__all__ = ["DOUBLES", "Fit", "echoes", "fit"]
 
 DOUBLES: Final = (1, 8, 64, 512, 4_096, 32_768, 150_000)
 """Payloads, in doubles of eight bytes."""
-
-PLACEMENTS: Final = ("one_core", "two_cores")
 
 
 @dataclass(frozen=True)
@@ -67,38 +65,14 @@ def fit(medians_ns: Mapping[int, float]) -> Fit:
     return Fit(float(floor), float(errors[0]), float(slope), float(errors[1]), float(np.abs(residuals).max()))
 
 
-def placement(name: str) -> tuple[set[int], set[int]]:
-    """The processors of client and engine. Raises `Missing` where this process may use only one."""
-    here = sorted(os.sched_getaffinity(0))
-    if name == "one_core":
-        return {here[0]}, {here[0]}
-    if len(here) < 2:
-        raise Missing("two cores need two processors, and this process may use one")
-    return {here[0]}, {here[-1]}
-
-
-@contextlib.contextmanager
-def pinned(cpus: set[int]) -> Iterator[None]:
-    """Keep this process on some processors for a while."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cpus)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
 def echoes(name: str, transport: str, doubles: int, where: str) -> Opening:
     """An engine that sends `doubles` numbers back, over one transport and placement."""
 
     @contextlib.contextmanager
     def opened() -> Iterator[Timed]:
-        ours, its = placement(where)
         payload = np.random.default_rng(doubles).random(doubles).data.cast("B")
         try:
-            # A reader that spins on the core that the writer needs only keeps it waiting.
-            spins = 0 if ours == its else SPINS
-            with pinned(ours), open_engine(engine_command(name), transport, cpus=its, spins=spins) as client:
+            with placed(where) as its, open_engine(engine_command(name), transport, cpus=its, spins=spins_of(where)) as client:
                 yield Timed(
                     lambda: client.echo(payload), lambda: "" if client.echo(payload) == payload else "the echo brings other bytes back"
                 )

@@ -31,6 +31,8 @@ LINE: Final = 8
 """Words in a cache line of 64 bytes."""
 HEAD: Final = 4 * 8 * LINE
 NAP_MS: Final = 50
+_LOOKS_BETWEEN_YIELDS: Final = 32
+"""So that two processes that spin on one processor get out of each other's way."""
 _WRITTEN, _READ, _READER_WAITS, _WRITER_WAITS = (word * LINE for word in range(4))
 
 
@@ -91,9 +93,11 @@ class Ring:
 
     def _wait(self, word: int, stale: int, flag: int, event: int) -> None:
         words = self._words
-        for _ in range(self._spins):
+        for look in range(self._spins):
             if words[word] != stale:
                 return
+            if look % _LOOKS_BETWEEN_YIELDS == _LOOKS_BETWEEN_YIELDS - 1:
+                os.sched_yield()
         poller = select.poll()
         poller.register(event, select.POLLIN)
         poller.register(self._lifeline, 0)

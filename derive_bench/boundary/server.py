@@ -1,28 +1,23 @@
 """The same server as the Rust engine, in Python with the numba kernel: a process boundary without a language boundary.
 
-Contract: `python -m derive_bench.boundary.server pipe | unix PATH | tcp | shm FD CAPACITY SPINS E1 E2 E3 E4` behaves as `engine/main.rs`
-says: one client, ready when a line on standard output says so, gone when standard input ends.
+Contract: `python -m derive_bench.boundary.server` with the words that `hosting` takes behaves as `engine/main.rs` says.
 """
 
 from __future__ import annotations
 
-import os
-import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 
 from derive_bench.boundary import kernel
 from derive_bench.boundary.frames import ERROR, HEAD, OK, Bytes, Opcode, Outcomes, reply
-from derive_bench.boundary.ring import SharedMemory
-from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream, receive_body
+from derive_bench.boundary.hosting import host
+from derive_bench.boundary.streams import PeerGone, Stream, receive_body
 from derive_bench.boundary.workload import Closes, Windows
 
-__all__ = ["Session", "main", "serve"]
+__all__ = ["Session", "serve"]
 
 MAX_WINDOW = 1 << 20
 """The longest window, in bars."""
@@ -112,60 +107,8 @@ def serve(stream: Stream) -> None:
         stream.send(session.answer(body))
 
 
-def main(words: Sequence[str]) -> None:
-    """Serve as the command line says."""
-    kernel.sweep(np.ones(8), np.ones((1, 6), dtype=np.int64))
-    match words:
-        case ["pipe"]:
-            # Nothing but replies may reach the client: what else is printed goes where complaints go.
-            replies = os.dup(1)
-            os.dup2(2, 1)
-            serve(PipeStream(os.dup(0), replies))
-        case ["unix", path]:
-            _end_with_parent(path)
-            with socket.socket(socket.AF_UNIX) as listener:
-                listener.bind(path)
-                _serve_one(listener, path)
-        case ["tcp"]:
-            _end_with_parent()
-            with socket.create_server(("127.0.0.1", 0)) as listener:
-                _serve_one(listener, str(listener.getsockname()[1]))
-        case ["shm", *numbers]:
-            _end_with_parent()
-            descriptor, capacity, spins, *events = map(int, numbers)
-            memory = SharedMemory(descriptor, capacity, events)
-            # The watcher of standard input ends this process when the client dies, so the ring needs no lifeline of its own.
-            lifeline, _ = os.pipe()
-            _say_ready("shm")
-            serve(memory.stream(serving=True, spins=spins, lifeline=lifeline))
-        case _:
-            raise SystemExit("server: say pipe, unix PATH, tcp, or shm FD CAPACITY SPINS and four eventfds")
-
-
-def _serve_one(listener: socket.socket, where: str) -> None:
-    listener.listen(1)
-    _say_ready(where)
-    connection, _ = listener.accept()
-    listener.close()
-    serve(SocketStream(connection))
-
-
-def _say_ready(what: str) -> None:
-    os.write(1, f"ready {what}\n".encode())
-
-
-def _end_with_parent(socket_path: str | None = None) -> None:
-    def watch() -> None:
-        while os.read(0, 4096):
-            pass
-        if socket_path is not None:
-            path = Path(socket_path)
-            path.unlink(missing_ok=True)
-            path.parent.rmdir()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    # Compiled, or loaded from the cache, before a client may come.
+    kernel.sweep(np.ones(8), np.ones((1, 6), dtype=np.int64))
+    kernel.Stream(np.ones((1, 6), dtype=np.int64)).step(1.0)
+    host(sys.argv[1:], serve)

@@ -32,11 +32,15 @@ class Timed:
         call: the call that is timed.
         check: returns what is wrong with the result, an empty text if nothing is; None where there is nothing to check.
         compute_ns: the ns that the other side has spent computing since it was last asked.
+        elapsed_ns: what the last call is to count for, where that is not the time it took.
+        size: bytes on the wire, where that is not plain from the name.
     """
 
     call: Callable[[], object]
     check: Callable[[], str] | None = None
     compute_ns: Callable[[], int] | None = None
+    elapsed_ns: Callable[[], int] | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Case:
         opened: opens it; raises `Missing` where it cannot be had.
         control: the row that it is compared with.
         times: how many such calls the whole job takes, for what is sampled and extrapolated.
+        events: how many events one call is for, where that is what it is about.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Case:
     opened: Callable[[], AbstractContextManager[Timed]]
     control: str | None = None
     times: int = 1
+    events: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,7 @@ class Measured:
         wrong: it computes something else.
         calls: ns of every call, an array for each round.
         computed: ns a call that the other side spent computing, for each round, where it says so.
+        size: bytes on the wire.
     """
 
     case: Case
@@ -101,6 +108,7 @@ class Measured:
     wrong: bool = False
     calls: list[npt.NDArray[np.int64]] = field(default_factory=list)
     computed: list[float] = field(default_factory=list)
+    size: int | None = None
 
     @property
     def values(self) -> list[list[float]]:
@@ -156,6 +164,7 @@ class Session:
                 if first and timed.check is not None:
                     found.trouble = timed.check()
                     found.wrong = bool(found.trouble)
+                found.size = timed.size
                 if not found.wrong:
                     self._time(found, timed)
         except Missing as error:
@@ -179,8 +188,9 @@ class Session:
         while spent < wanted or not times:
             begin = perf_counter_ns()
             call()
-            times.append(perf_counter_ns() - begin)
-            spent += times[-1]
+            took = perf_counter_ns() - begin
+            times.append(took if timed.elapsed_ns is None else timed.elapsed_ns())
+            spent += took
         found.calls.append(np.array(times, dtype=np.int64))
         if timed.compute_ns is not None:
             found.computed.append(timed.compute_ns() / len(times))

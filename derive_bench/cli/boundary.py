@@ -17,15 +17,19 @@ from derive_bench.cli.options import INTERRUPTED, PROFILE_NAMES, PUBLISH, Parser
 
 if TYPE_CHECKING:
     from derive_bench.boundary.echo import Fit
+    from derive_bench.boundary.parts import Study
     from derive_bench.boundary.session import Case, Plan, Session
     from derive_bench.boundary.workload import Workload
 
 __all__ = ["run"]
 
-PART_NAMES = ("kernel", "architecture", "echo")
+PART_NAMES = ("kernel", "architecture", "echo", "codec", "wall")
 """Names of ``derive_bench.boundary.parts.PARTS``, which is slow to import."""
 
 BOUNDARY_PROFILES = tuple(name for name in PROFILE_NAMES if name != PUBLISH)
+
+TICKER, FRAMES = "ETH-PERP", 1_024
+"""What crosses the wall: so many tickers of this instrument, every number new."""
 
 SMALLEST_BARS = 1_000
 """The longest lines need 400 bars before they exist."""
@@ -61,22 +65,32 @@ def run(words: Sequence[str]) -> int:
 
     from derive_bench.boundary.parts import cases
     from derive_bench.boundary.session import PLANS
-    from derive_bench.boundary.workload import Workload
     from derive_bench.measure.results import OutputError, check_output, details_path
 
     sizes = {name: value for name in ("bars", "combinations") if (value := getattr(args, name)) is not None}
     plan = replace(PLANS[args.profile], **sizes)
-    work = Workload(plan.bars, plan.combinations, args.seed)
-    chosen = [case for case in cases(args.parts, work) if not args.filter or any(fnmatchcase(case.name, glob) for glob in args.filter)]
+    study = _study(plan, args.seed)
+    chosen = [case for case in cases(args.parts, study) if not args.filter or any(fnmatchcase(case.name, glob) for glob in args.filter)]
     if not chosen:
         raise Refusal(f"no row matches {' or '.join(args.filter)}")
     try:
         if args.output:
             check_output(args.output)
             check_output(details_path(args.output))
-        return _measure(args, words, chosen, plan, work)
+        return _measure(args, words, chosen, plan, study.work)
     except OutputError as error:
         raise Refusal(str(error)) from error
+
+
+def _study(plan: Plan, seed: int) -> Study:
+    from derive_bench.boundary.parts import Study
+    from derive_bench.boundary.wall import DeriveLoad
+    from derive_bench.boundary.workload import Workload
+    from derive_bench.measure.inputs import Inputs
+
+    inputs = Inputs("v3")
+    record = next(record for record in inputs.instruments if record["instrument_name"] == TICKER)
+    return Study(Workload(plan.bars, plan.combinations, seed), DeriveLoad(inputs.frames_cold("ticker", FRAMES), record))
 
 
 def _need_libraries() -> None:
@@ -181,11 +195,10 @@ def _advise(words: Sequence[str]) -> int:
 def _quick_lines() -> dict[str, Fit]:
     from derive_bench.boundary.parts import cases
     from derive_bench.boundary.session import PLANS
-    from derive_bench.boundary.workload import Workload
     from derive_bench.cli import boundary_report as report
 
     plan = PLANS["quick"]
-    session, interrupted = _session(cases(["echo"], Workload(plan.bars, plan.combinations)), plan)
+    session, interrupted = _session(cases(["echo"], _study(plan, 0)), plan)
     if interrupted:
         raise KeyboardInterrupt
     return report.fit_lines(session)

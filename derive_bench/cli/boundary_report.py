@@ -5,11 +5,12 @@ The details (schema version :data:`SCHEMA`)::
     {"schema": 1, "kind": "boundary", "run": {metadata},
      "workload": {"bars", "combinations", "seed", "first_profit", "total_trades", "digest"},
      "rows": [{"name", "summary", "control", "times", "status": "timed|missing|wrong|failed|skipped", "reason",
-               "calls", "median_ns", "mad_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns", "compute_ns", "share"}],
+               "calls", "median_ns", "mad_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns", "compute_ns", "share", "size", "events"}],
      "lines": {"TRANSPORT_PLACEMENT": {"floor_ns", "floor_error_ns", "ns_per_byte", "ns_per_byte_error", "worst"}}}
 
 Times are of one call. ``times`` is how many of them make the whole job, where a call is a sample of it; ``compute_ns`` is what the
-other side spent computing, ``share`` what the boundary took of the call.
+other side spent computing, ``share`` what the boundary took of the call, ``size`` the bytes on the wire, ``events`` how many events a
+call is for.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ import numpy as np
 import pyperf
 
 from derive_bench.boundary.breakeven import LIMIT, Advice, share
-from derive_bench.boundary.echo import DOUBLES, PLACEMENTS, Fit, fit
+from derive_bench.boundary.echo import DOUBLES, Fit, fit
 from derive_bench.boundary.engines import TRANSPORTS
 from derive_bench.boundary.gate import Fingerprint
 from derive_bench.boundary.parts import IN_PROCESS
+from derive_bench.boundary.placing import PLACEMENTS
 from derive_bench.boundary.session import Measured, Session
 from derive_bench.boundary.workload import Workload
 from derive_bench.measure.environment import Metadata
 from derive_bench.measure.results import ResultError, details_path
-from derive_bench.measure.tables import Table, seconds_text
+from derive_bench.measure.tables import Table, rate_text, seconds_text
 
 __all__ = ["KIND", "advice_table", "benchmarks", "details", "fit_lines", "lines_of", "load_details", "notes", "tables"]
 
@@ -92,6 +94,8 @@ def _row(found: Measured) -> dict[str, Any]:
         "max_ns": float(calls.max()),
         "compute_ns": found.compute_ns,
         "share": found.share,
+        "size": found.size,
+        "events": case.events,
     }
 
 
@@ -138,7 +142,7 @@ def tables(document: Mapping[str, Any]) -> list[Table]:
         groups.setdefault(row["name"].partition("/")[0], []).append(row)
     made = []
     for group, members in groups.items():
-        make = {"architecture": _architectures, "echo": _echoes}.get(group, _plain)
+        make = {"architecture": _architectures, "echo": _echoes, "codec": _codecs, "wall": _walls}.get(group, _plain)
         made += make(group, members, rows)
     lines = lines_of(document)
     if lines:
@@ -184,6 +188,49 @@ def _echoes(group: str, members: Sequence[Row], _: Mapping[str, Row]) -> list[Ta
             continue
         body.append([row["name"], *(_ns(row[key]) for key in ("p50_ns", "p99_ns", "p999_ns", "max_ns")), str(row["calls"])])
     return [Table(f"{group}: a round trip", ["row", "p50", "p99", "p99.9", "max", "calls"], body)]
+
+
+def _codecs(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[Table]:
+    """One table for each kind of value; encoding and decoding of a codec in one line."""
+    made = []
+    for kind in dict.fromkeys(row["name"].split("/")[1].partition("_")[0] for row in members):
+        body = []
+        names = dict.fromkeys(row["name"].rpartition("_")[0] for row in members if row["name"].startswith(f"{group}/{kind}_"))
+        whole = _codec_total(f"{group}/{kind}_raw", rows)
+        for name in names:
+            pair = [rows.get(f"{name}_{what}") for what in ("encode", "decode")]
+            total = _codec_total(name, rows)
+            cells = [_ns(row["median_ns"]) if row and row["status"] == "timed" else _status(row) if row else "" for row in pair]
+            first = next(row for row in pair if row)
+            size = f"{first['size']:,}" if first.get("size") else ""
+            body.append([name, *cells, size, f"{total / whole:.1f}" if total and whole else "", first["summary"]])
+        made.append(Table(f"{group}: {kind}", ["codec", "encode", "decode", "bytes", "× raw", "the receiver holds"], body))
+    return made
+
+
+def _codec_total(name: str, rows: Mapping[str, Row]) -> float | None:
+    pair = [rows.get(f"{name}_{what}") for what in ("encode", "decode")]
+    times = [row["median_ns"] for row in pair if row is not None and row["status"] == "timed"]
+    return sum(times) if len(times) == 2 else None
+
+
+def _walls(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[Table]:
+    body = []
+    for row in members:
+        if row["status"] != "timed":
+            body.append([row["name"], _status(row), *[""] * 6])
+            continue
+        control, events = rows.get(row["control"] or ""), row["events"] or 1
+        added = ""
+        if control and control["status"] == "timed":
+            extra = (row["median_ns"] - control["median_ns"]) / events
+            added = f"-{_ns(-extra)}" if extra < 0 else _ns(extra)
+        figures = [_ns(row[key]) for key in ("median_ns", "p99_ns", "p999_ns")]
+        body.append(
+            [row["name"], *figures, _ns(row["median_ns"] / events), added, rate_text(events * 1e9 / row["median_ns"]), row["summary"]]
+        )
+    headings = ["row", "p50", "p99", "p99.9", "an event", "added to one", "events a second", "what it is"]
+    return [Table(f"{group}: Derive quotes and orders", headings, body)]
 
 
 def _lines(lines: Mapping[str, Fit]) -> Table:
@@ -261,6 +308,11 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         lines.append(
             "one core: client and engine share a processor; two cores: each has its own. T(b) = floor + 2b / bandwidth, least squares "
             "over relative errors, ± standard errors."
+        )
+    if "wall" in groups:
+        lines.append(
+            "wall: a batch of quotes or one order; latency is from the frames at hand in the adapter's process to the quotes in this one, "
+            "stream a batch when nobody asks for it; added: against the row without a wall."
         )
     told = [f"{row['name']}: {row['status'].upper()}: {row['reason']}" for row in document["rows"] if row["status"] != "timed"]
     return lines + told

@@ -13,6 +13,7 @@ use std::sync::atomic::{fence, AtomicU64, Ordering::*};
 const LINE: usize = 64;
 pub const HEAD: usize = 4 * LINE;
 const NAP_MS: i32 = 50;
+const LOOKS_BETWEEN_YIELDS: u32 = 64;
 
 #[repr(C)]
 struct PollFd {
@@ -62,11 +63,16 @@ impl Ring {
     }
 
     fn wait(&self, ready: impl Fn() -> bool, flag: usize, event: &File) {
-        for _ in 0..self.spins {
+        for look in 1..=self.spins {
             if ready() {
                 return;
             }
-            std::hint::spin_loop();
+            if look % LOOKS_BETWEEN_YIELDS == 0 {
+                // Two processes that spin on one processor get out of each other's way.
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
         }
         while !ready() {
             self.word(flag).store(1, SeqCst);
