@@ -36,15 +36,17 @@ examples:
   python -m derive_bench data signing -o run.json     two suites, results kept in a pyperf file
   python -m derive_bench --filter 'inbound_pipeline/*' --filter 'control/orjson_*'
   python -m derive_bench --data my_captures data      the same rows on your own frames
-  python -m pyperf compare_to before.json after.json  two runs, row by row
+  python -m derive_bench compare before.json after.json  two runs, a verdict per row
 
 verbs, instead of suites:
   list       what can be measured        python -m derive_bench list --help
   check      what the machine is worth   python -m derive_bench check --help
   count      instructions, not time      python -m derive_bench count --help
   tail       the slowest of many calls   python -m derive_bench tail --help
+  compare    two results, and a gate     python -m derive_bench compare --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
+  report     a page of charts, offline   python -m derive_bench report --help
   boundary   what a process boundary costs  python -m derive_bench boundary --help
   capture    record a live session       python -m derive_bench capture --help
   serve      a local venue for live clients  python -m derive_bench serve --help
