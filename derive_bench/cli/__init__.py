@@ -29,6 +29,7 @@ VERBS = {
     "count": "count",
     "tail": "tail",
     "compare": "compare",
+    "ab": "ab",
     "peers": "peers",
     "baseline": "baseline",
     "report": "report",

@@ -28,7 +28,7 @@ from derive_bench.measure.rows import Row
 from derive_bench.measure.trees import PACKAGE_PARENT
 from derive_bench.measure.worker import RETAKES_IN_ALL, Task
 
-__all__ = ["HASH_SEED", "PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused"]
+__all__ = ["HASH_SEED", "PROFILES", "Launcher", "Profile", "Progress", "Session", "WorkerFailed", "WorkerRefused", "by_worker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class Session:
             WorkerRefused, WorkerFailed
         """
         self._tasks = {row.name: Task(row.name, row.fingerprint, loops=self.loops) for row in self.rows}
-        batches = list(_batches(self.rows, self.profile.rows_per_process))
+        batches = list(by_worker(self.rows, self.profile.rows_per_process))
         rounds = self.profile.processes
         numbers = range(0 if self.profile.warmup_pass else 1, rounds + 1)
         total = len(numbers) * len(batches)
@@ -230,7 +230,7 @@ class Session:
                 done += 1
             if number == 0:
                 continue
-            for batch in _batches(self._disturbed(), self.profile.rows_per_process):
+            for batch in by_worker(self._disturbed(), self.profile.rows_per_process):
                 self._measure(batch)
                 for row in batch:
                     del self.runs[row.name][-2]
@@ -261,7 +261,7 @@ class Session:
             self._tasks[name] = replace(task, inner=benchmark.get_inner_loops(), loops=benchmark.get_loops())
 
 
-def _batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+def by_worker(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     """Rows that share a worker: neighbours of one suite, at most ``size``."""
     for _, members in groupby(rows, key=lambda row: row.suite):
         some = list(members)
