@@ -7,6 +7,7 @@ import ipaddress
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from derive_bench.cli.options import PROTOCOL_NAMES, Parser, Refusal, not_negati
 
 if TYPE_CHECKING:
     from derive_bench.replay.records import Header, Record
+    from derive_bench.replay.synth import Plan
     from derive_bench.replay.venue.server import VenueServer
     from derive_bench.replay.venue.tape import Item
 
 __all__ = ["run"]
 
 PORT = 8765
+PUBLIC_MIX = {"book": 40, "ticker": 35, "trade": 10}
+"""Of a synthesised session: without private frames, so that clients see their own orders only."""
 EPILOG = """\
 examples:
   python -m derive_bench serve session.jsonl.zst
@@ -64,8 +68,9 @@ def _parser() -> Parser:
         "file", nargs="?", type=Path, metavar="FILE", help="a capture, or a file of another tool's (docs/capture-format.md)"
     )
     parser.add_argument("--synth", action="store_true", help="a synthesised session in place of a file")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="with --synth: its seed (default: 1)")
+    parser.add_argument("--seed", type=not_negative, default=1, metavar="N", help="with --synth: its seed (default: 1)")
     parser.add_argument("--frames", type=positive, default=100_000, metavar="N", help="with --synth: its length (default: 100,000)")
+    parser.add_argument("--private", action="store_true", help="with --synth: with somebody's orders and fills on private channels")
     parser.add_argument("--protocol", choices=PROTOCOL_NAMES, help="dialect and network (default: the file's, else v3)")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1, this machine only)")
     parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=f"0 for any that is free (default: {PORT})")
@@ -183,10 +188,32 @@ def _build(args: argparse.Namespace) -> VenueServer:
 
 def _session(args: argparse.Namespace) -> tuple[Iterable[Record], Header]:
     """The records to play, as often as they are asked for, and their header."""
-    from derive_bench.replay.reader import open_tape
+    if not args.synth:
+        from derive_bench.replay.reader import open_tape
 
-    tape = open_tape(args.file)
-    return tape, tape.header
+        tape = open_tape(args.file)
+        return tape, tape.header
+    from derive_bench.replay.synth import Plan, PlanRefused, synthesise
+
+    try:
+        plan = Plan(seed=args.seed, frames=args.frames, protocol=args.protocol or "v3")
+    except PlanRefused as error:
+        raise Refusal(str(error)) from None
+    if not args.private:
+        plan = replace(plan, mix=PUBLIC_MIX)
+    return _Synthesised(plan), synthesise(plan)[0]
+
+
+class _Synthesised:
+    """The records of a synthesised session, made anew each time."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def __iter__(self) -> Iterator[Record]:
+        from derive_bench.replay.synth import synthesise
+
+        return synthesise(self._plan)[1]
 
 
 def _instruments(path: Path) -> list[dict[str, Any]]:

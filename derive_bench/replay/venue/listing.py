@@ -28,7 +28,7 @@ __all__ = ["Contents", "ListingError", "list_instruments", "look_through"]
 
 Record = dict[str, Any]
 
-HEAD: Final = 20_000
+HEAD: Final = 5_000
 """Items of a tape that are looked through for what it has."""
 
 _FAR_SEC: Final = 9_223_372_036_854_775_807

@@ -126,6 +126,7 @@ class Outbox:
             return True
         self._faults.did(rule)
         if kind == "cut":
+            self.flush()
             self.cut()
         elif kind == "malformed":
             self._send(Frame(spoil(frame.payload)).wire)

@@ -93,8 +93,6 @@ class Pump(Control):
     async def _round(self) -> None:
         burst = 0
         for item in self._open_tape():
-            if not self._go.is_set():
-                await self._pause()
             if await self._wait_for(item):
                 burst = 0
             elif burst >= _BURST:
@@ -102,6 +100,8 @@ class Pump(Control):
                 self._flush()
                 await asyncio.sleep(0)
                 await self._wait_for_clients()
+            if not self._go.is_set():
+                await self._pause()
             burst += 1
             self._play(item)
             self.played += 1

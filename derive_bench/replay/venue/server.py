@@ -40,6 +40,8 @@ _HOUSEKEEPING_SEC: Final = 0.25
 _HEAD_TIMEOUT_SEC: Final = 15.0
 """For a request's head to arrive whole, and for a connection without one."""
 _BODY_TIMEOUT_SEC: Final = 10.0
+_LINGER_SEC: Final = 1.0
+"""How long the rest of a body is waited for after its request was answered."""
 _UNANSWERED_SEC: Final = 60.0
 """How long an HTTP request that is not to be answered is held."""
 _PATIENCE_SEC: Final = 5.0
@@ -123,6 +125,7 @@ class VenueServer:
             self._handle,
             access_log=None,
             keepalive_timeout=_HEAD_TIMEOUT_SEC,
+            lingering_time=_LINGER_SEC,
             request_factory=self._request,
         )
         self._server = await loop.create_server(self._accept, host, port, backlog=1024)
@@ -154,6 +157,7 @@ class VenueServer:
     def _play(self, item: Item) -> None:
         if item.frame is None:
             if self._cut_as_recorded:
+                self._flush()
                 for peer in list(self.venue.peers.values()):
                     if peer.outbox is not None:
                         peer.outbox.cut()

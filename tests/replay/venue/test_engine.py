@@ -200,7 +200,7 @@ def test_open_orders_are_limited() -> None:
 
 def test_reduce_only_goes_as_far_as_the_position(rig: Rig) -> None:
     placed(rig, **TAKING)
-    reducing = {"reduce_only": True, "time_in_force": "ioc", "amount": "2"}
+    reducing: dict[str, Any] = {"reduce_only": True, "time_in_force": "ioc", "amount": "2"}
     assert rig.code("private/order", rig.order(**reducing, **TAKING)) == 11025
     order = placed(rig, direction="sell", limit_price="2000", **reducing)
     assert (order["filled_amount"], order["order_status"]) == ("0.5", "cancelled")

@@ -107,8 +107,7 @@ def test_what_is_spoilt_stays_utf8(text: str) -> None:
 
 def test_cut_ends_the_connection() -> None:
     box, wire, faults = outbox(Rule("cut", every=3))
-    due(box, 1, 2)
-    due(box, 3, 4)
+    due(box, 1, 2, 3, 4)
     assert wire.is_cut
     assert got(wire) == [1, 2]
     assert faults.counts == {"cut": 1}

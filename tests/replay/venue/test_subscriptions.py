@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from derive_bench.adapter.frames import ErrorResponse, Response, decode
 from derive_bench.adapter.protocol import V2_MAINNET
-from derive_bench.replay.records import Connect, Disconnect, Frame
+from derive_bench.replay.records import Connect, Disconnect, Frame, Record
 from derive_bench.replay.venue.subscriptions import Subscribers
 from derive_bench.replay.venue.tape import Item, at_rate, items_of, playable
 from tests.replay.venue.venue_support import FakeWire, Rig, book, note, ticker, trade
@@ -185,7 +185,7 @@ def test_what_of_a_tape_is_played() -> None:
 
 def test_items_of_records() -> None:
     plain = note("trades.ETH-PERP", [])
-    records = [
+    records: list[Record] = [
         Connect(1, "a"),
         Frame(2, b"out", "out", "a"),
         Frame(3, plain, "in", "a"),
