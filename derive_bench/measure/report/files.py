@@ -19,6 +19,7 @@ from derive_bench.measure.results import ResultError, Results
 __all__ = ["Counts", "Material", "Run", "Tail", "load"]
 
 TAIL_SCHEMA, TAIL_VERSION = "derive_bench.tail", 1
+TAIL_FIGURES = {"p50_ns", "p99_ns", "p999_ns", "max_ns", "calls"}
 
 COMPARABLE = ("protocol", "hostname", "cpu_model_name", "python", "aslr", "profile", "data_hash", "hash_seed")
 """What runs must have in common if their history is to say something of the code."""
@@ -150,6 +151,10 @@ def _tail(path: Path, document: dict[str, Any]) -> Tail:
         raise ResultError(f"{path}: tails of schema version {document.get('schema_version')}; this report reads {TAIL_VERSION}")
     if not isinstance(document.get("rows"), dict) or not document["rows"]:
         raise ResultError(f"{path}: tails without rows")
+    for name, row in document["rows"].items():
+        figures = row.get("collector") if isinstance(row, dict) else None
+        if not isinstance(figures, dict) or not all(isinstance(each, dict) and each.keys() >= TAIL_FIGURES for each in figures.values()):
+            raise ResultError(f"{path}: tails of {name} without {', '.join(sorted(TAIL_FIGURES))} for each mode of the collector")
     return Tail(path.name, document)
 
 

@@ -51,6 +51,7 @@ def test_the_reference_of_this_machine_takes_the_place_of_the_published(tmp_path
         ('{"some": "thing"}', "not a result of derive_bench"),
         ('{"schema": "derive_bench.tail", "schema_version": 9, "rows": {}}', "version 9"),
         ('{"schema": "derive_bench.tail", "schema_version": 1}', "without rows"),
+        ('{"schema": "derive_bench.tail", "schema_version": 1, "rows": {"a/b": {"collector": {"on": {}}}}}', "tails of a/b without"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_name(tmp_path: Path, content: str, told: str) -> None:
