@@ -107,6 +107,8 @@ def _print(found: dict[str, Any], reason: str | None) -> None:
     timer = found["timer"]
     print(
         f"\nEach figure contains the timer: {timer['overhead_ns']:.0f} ns, {timer['overhead_p999_ns']:.0f} ns at p99.9. collections: of "
-        "generations 0, 1 and 2. preempted: how often the kernel took the CPU away, which costs a call milliseconds.\npeak bytes: the most alive at once during a call. "
+        "generations 0, 1 and 2. "
+        "preempted: how often the kernel took the CPU away, which costs a call milliseconds.\n"
+        "peak bytes: the most alive at once during a call. "
         "allocations: blocks asked of Python's allocator in a call" + (f"; not counted: {reason}" if reason else "") + "."
     )

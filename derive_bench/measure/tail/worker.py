@@ -71,7 +71,9 @@ def peak_bytes(row: Row, namespace: dict[str, Any]) -> int:
     try:
         meter = _Memory()
         own = median(_nothing().compile_calls({}, meter.read)(MEMORY_CALLS))
-        return max(0, round(median(row.compile_calls(namespace, meter.read)(MEMORY_CALLS)) - own))
+        peak = median(row.compile_calls(namespace, meter.read)(MEMORY_CALLS))
+        # A reading's own bytes are gone before the statement begins; they show only where it takes less.
+        return round(peak) if peak > own else 0
     finally:
         tracemalloc.stop()
 
