@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import sys
@@ -30,6 +31,13 @@ def measure(server: VenueServer, clients: int, seconds: float) -> int:
     return asyncio.run(_measure(server, clients, seconds))
 
 
+def _not_a_clients_fault(record: logging.LogRecord) -> bool:
+    """Whether the HTTP library complains of something else than a request that is none, which it has answered."""
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
 async def _serve(server: VenueServer, host: str, port: int, name: str, exit_at_end: bool) -> int:
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -37,6 +45,7 @@ async def _serve(server: VenueServer, host: str, port: int, name: str, exit_at_e
         if not stopped.done():
             stopped.set_result(code)
 
+    logging.getLogger("aiohttp.server").addFilter(_not_a_clients_fault)
     for number, code in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)):
         asyncio.get_running_loop().add_signal_handler(number, stop, code)
     bound = await _start(server, host, port)

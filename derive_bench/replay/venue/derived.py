@@ -103,7 +103,8 @@ class Derived:
         if not (isinstance(message, Subscription) and isinstance(message.data, OrderBook)):
             return None
         book: OrderBook = message.data
-        step = int(wanted.group or 1) * to_units(f"{self._instruments[book.instrument_name].tick:f}")
+        instrument = self._instruments[wanted.instrument_name or ""]
+        step = int(wanted.group or 1) * to_units(f"{instrument.tick:f}")
         depth = int(wanted.depth or 1)
         data: dict[str, Any] = {"instrument_name": book.instrument_name, "timestamp": book.timestamp}
         if book.publish_id is not None:

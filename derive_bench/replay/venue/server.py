@@ -287,7 +287,7 @@ class VenueServer:
     async def _serve_http(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path.removeprefix("/v3").strip("/")
         is_rest = path.startswith(("public/", "private/", "venue/"))
-        if request.method not in ("GET", "POST") or (request.method == "GET" and not is_rest):
+        if request.method != "POST" and not (request.method == "GET" and path.startswith("public/")):
             return web.Response(status=405, text="POST JSON-RPC here, or open a WebSocket\n", headers={"Allow": "POST"})
         try:
             async with asyncio.timeout(_BODY_TIMEOUT_SEC):

@@ -126,7 +126,9 @@ def test_books_of_other_groups_are_derived() -> None:
     }
     assert derived(rig, frame, topics[1])["bids"] == [["100.19", "1"]]
     assert derived(rig, frame, topics[2])["asks"] == [["101", "7"]]
-    rig.play(note("orderbook.ETH-PERP.1.10", {"instrument_name": "ETH-PERP", "timestamp": 5, "bids": 1, "asks": []}))
+    for bids in (1, [["x", "1"]], [["1"]], [[]]):
+        bad = {"instrument_name": "NONE", "timestamp": 5, "bids": bids, "asks": []}
+        rig.play(note("orderbook.ETH-PERP.1.10", bad))
 
 
 def test_a_channel_the_tape_has_is_not_derived() -> None:

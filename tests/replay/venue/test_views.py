@@ -6,7 +6,6 @@ import json
 from functools import cache
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from derive_bench.adapter.channels import ChannelKind
@@ -15,6 +14,8 @@ from derive_bench.adapter.messages import PrivateOrder, PrivateTrade
 from derive_bench.adapter.protocol import V2_MAINNET, V3_MAINNET
 from tests.replay.venue.venue_support import Rig
 from tests.shared import SHARED, needs_shared
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: make venv")
 
 TAKING = {"limit_price": "2900"}
 
