@@ -76,6 +76,7 @@ def test_it_serves_a_made_up_session_and_ends_with_it(tmp_path: Path) -> None:
         (["FILE", "--fault", "drop,every"], "give name=value"),
         (["FILE", "--instruments", "nowhere.json"], "nowhere.json: cannot be read"),
         (["FILE", "--instruments", "FILE"], "not JSON"),
+        (["FILE", "--connection", "none"], "nothing in it can be played of connection none"),
         (["FILE", "--port", "TAKEN"], "cannot listen on 127.0.0.1:"),
         (["FILE", "--host", "nowhere.invalid", "--port", "0"], "cannot listen on nowhere.invalid:0"),
     ],
@@ -116,7 +117,7 @@ def test_accounts_keys_and_instruments_from_flags(tmp_path: Path) -> None:
         "--session-key",
         f"{ADDRESS}@{ADDRESS}",
     ]
-    server = _build(_parser().parse_args([*words, "--closed", "--subaccount", "9", "--min-lifetime", "10", "--fault", "drop,every=2"]))
+    server, _ = _build(_parser().parse_args([*words, "--closed", "--subaccount", "9", "--min-lifetime", "10", "--fault", "drop,every=2"]))
     venue = server.venue
     (account,) = venue.accounts
     assert (account.subaccounts, list(account.keys)) == ([3, 4], [ADDRESS])

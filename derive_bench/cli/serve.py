@@ -47,14 +47,18 @@ def run(words: Sequence[str]) -> int:
         raise Refusal("serving needs aiohttp: pip install 'derive_bench[serve]'") from None
 
     from derive_bench.cli.serving import measure, serve
+    from derive_bench.replay.reader import Tape
 
-    server = _build(args)
+    server, tape = _build(args)
     if args.measure:
         return measure(server, args.measure, args.seconds)
     if not _is_loopback(args.host):
         print(f"derive-bench: warning: {args.host} can be reached from other machines; this is a venue for tests", file=sys.stderr)
     name = "a synthesised session" if args.synth else str(args.file)
-    return serve(server, args.host, args.port, f"{name} ({server.venue.protocol.name})", exit_at_end=args.exit_at_end)
+    code = serve(server, args.host, args.port, f"{name} ({server.venue.protocol.name})", exit_at_end=args.exit_at_end)
+    if isinstance(tape, Tape) and tape.truncated is not None and server.pump.finished.is_set():
+        print(f"derive-bench: {args.file}: {tape.truncated}", file=sys.stderr)
+    return code
 
 
 def _parser() -> Parser:
@@ -125,8 +129,8 @@ def _parser() -> Parser:
     return parser
 
 
-def _build(args: argparse.Namespace) -> VenueServer:
-    """The venue that was asked for."""
+def _build(args: argparse.Namespace) -> tuple[VenueServer, Iterable[Record]]:
+    """The venue that was asked for, and the records it plays."""
     import time
 
     from derive_bench.adapter.protocol import PROTOCOLS
@@ -148,6 +152,9 @@ def _build(args: argparse.Namespace) -> VenueServer:
         if args.min_lifetime is not None:
             protocol = protocol.replace(min_lifetime_sec=args.min_lifetime)
         contents = look_through(items_of(records, args.connection))
+        if not contents.items:
+            part = "" if args.connection is None else f" of connection {args.connection}"
+            raise Refusal(f"{args.file}: nothing in it can be played{part}")
         known = [_instruments(args.instruments) if args.instruments else [], header.instruments, _project_records(protocol.dialect)]
         known = known if args.instruments else known[1:]
         listing = list_instruments(contents, known, protocol.dialect)
@@ -175,8 +182,10 @@ def _build(args: argparse.Namespace) -> VenueServer:
         heartbeat_text=args.heartbeat_text,
         private_first=args.private_first,
     )
-    return VenueServer(
-        Venue(protocol, listing, accounts, faults),
+    venue = Venue(protocol, listing, accounts, faults)
+    venue.topics |= contents.topics
+    server = VenueServer(
+        venue,
         items,
         limits,
         speed=args.speed,
@@ -184,6 +193,7 @@ def _build(args: argparse.Namespace) -> VenueServer:
         start_after=args.start,
         cut_as_recorded=args.disconnects,
     )
+    return server, records
 
 
 def _session(args: argparse.Namespace) -> tuple[Iterable[Record], Header]:

@@ -47,18 +47,24 @@ class Contents:
     Attributes:
         digits: decimal places of prices and of amounts seen, by instrument.
         subaccounts: ids of its private channels.
+        topics: its channels.
+        items: how many were looked through.
     """
 
     digits: dict[str, tuple[int, int]] = field(default_factory=dict)
     subaccounts: set[int] = field(default_factory=set)
+    topics: set[str] = field(default_factory=set)
+    items: int = 0
 
 
 def look_through(items: Iterable[Item], head: int = HEAD) -> Contents:
     """Look through the first items of a tape."""
     contents = Contents()
     for item in islice(items, head):
+        contents.items += 1
         if item.topic is None or item.frame is None:
             continue
+        contents.topics.add(item.topic)
         channel = parse_channel(item.topic)
         if channel.subaccount is not None:
             contents.subaccounts.add(channel.subaccount)

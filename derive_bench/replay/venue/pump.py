@@ -104,7 +104,7 @@ class Pump(Control):
                 await self._pause()
             burst += 1
             self._play(item)
-            self.played += 1
+            self.played += item.frame is not None
         self._flush()
 
     async def _wait_for(self, item: Item) -> bool:

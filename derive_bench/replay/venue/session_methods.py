@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from derive_bench.adapter.channels import parse_channel
+from derive_bench.adapter.channels import ChannelKind, parse_channel
 from derive_bench.adapter.lenient import NumberText
 from derive_bench.replay.venue import faults as fault_rules
 from derive_bench.replay.venue.accounts import is_address
@@ -69,7 +69,9 @@ def session_methods(venue: Venue) -> dict[str, Method[Any]]:
         status: dict[str, str] = {}
         good = []
         for topic in dict.fromkeys(params.channels):
-            wrong = refusal(parse_channel(topic), venue.protocol.dialect, venue.instruments, peer.account)
+            channel = parse_channel(topic)
+            newer = channel.kind is ChannelKind.OTHER and topic in venue.topics
+            wrong = None if newer else refusal(channel, venue.protocol.dialect, venue.instruments, peer.account)
             if wrong is not None:
                 status[topic] = wrong
                 continue

@@ -1,8 +1,8 @@
 """Subscriptions: which channels there are, and who hears which.
 
 Contract: a channel is good if its form is the dialect's, its instrument or currency is one of the venue's, and its numbers are ones
-the venue takes; whether the tape has it is another matter. A private one needs a login with that subaccount. :func:`refusal` says what
-is wrong with a channel, in a word for its `status`.
+the venue takes; whether the tape has it is another matter. Of forms that nobody knows, those on the tape are good. A private channel
+needs a login with that subaccount. :func:`refusal` says what is wrong with a channel, in a word for its `status`.
 
 Source: PROTOCOL.md, WebSocket: topics, `subscribe`, `unsubscribe`; error codes 13000, 14022.
 """

@@ -65,7 +65,11 @@ class Peer:
 
 
 class Venue:
-    """See the module's text. `records` are the instruments as the API gives them, by name."""
+    """See the module's text. `records` are the instruments as the API gives them, by name.
+
+    Attributes:
+        topics: channels that the tape is known to have.
+    """
 
     def __init__(
         self,
@@ -88,6 +92,7 @@ class Venue:
         self.subscribers: Subscribers[Peer] = Subscribers()
         self.derived = Derived(self.instruments)
         self.control = Control()
+        self.topics: set[str] = set()
         self.peers: dict[int, Peer] = {}
         self.slow_cut = 0
         self._updates: list[tuple[str, str, bytes]] = []
@@ -125,6 +130,7 @@ class Venue:
             yield self.subscribers.all(), "", Frame(frame)
             return
         channel = parse_channel(topic)
+        self.topics.add(topic)
         self.derived.see(channel)
         peers = self.subscribers.of(topic)
         if peers:

@@ -106,6 +106,14 @@ def test_frames_of_the_tape_go_to_who_listens_as_they_are() -> None:
     assert rig.play(trade("1")) == []
 
 
+def test_a_channel_that_nobody_knows_is_good_where_the_tape_has_it() -> None:
+    rig = Rig()
+    assert rig.code("subscribe", {"channels": ["auctions.ETH"]}) == 13000
+    rig.play(note("auctions.ETH", {}))
+    rig.result("subscribe", {"channels": ["auctions.ETH"]})
+    assert len(rig.play(note("auctions.ETH", {}))) == 1
+
+
 def derived(rig: Rig, frame: bytes, topic: str) -> Any:
     (data,) = [json.loads(sent)["params"]["data"] for _, name, sent in rig.play(frame) if name == topic]
     return data
@@ -126,7 +134,8 @@ def test_books_of_other_groups_are_derived() -> None:
     }
     assert derived(rig, frame, topics[1])["bids"] == [["100.19", "1"]]
     assert derived(rig, frame, topics[2])["asks"] == [["101", "7"]]
-    for bids in (1, [["x", "1"]], [["1"]], [[]]):
+    odd: tuple[Any, ...] = (1, [["x", "1"]], [["1"]], [[]])
+    for bids in odd:
         bad = {"instrument_name": "NONE", "timestamp": 5, "bids": bids, "asks": []}
         rig.play(note("orderbook.ETH-PERP.1.10", bad))
 
