@@ -9,6 +9,7 @@ The best prices are those of the latest book (of group 1: others are rounded) or
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ from derive_bench.replay.venue.units import to_units
 __all__ = ["Level", "Market", "Quote", "levels_of"]
 
 _FULL_GROUP = "1"
+_RECENT = 1_000
+"""Trade frames of an instrument that are remembered."""
 _QUOTING = frozenset({ChannelKind.ORDERBOOK, ChannelKind.TICKER_SLIM, ChannelKind.TICKER})
 
 Level = tuple[int, int]
@@ -59,6 +62,7 @@ class Market:
         self._quotes: dict[str, Quote] = {}
         self._waiting: dict[str, dict[ChannelKind, bytes]] = {}
         self.watched: set[str] = set()
+        self._trades: dict[str, deque[bytes]] = {}
 
     def feed(self, channel: Channel, frame: bytes) -> list[tuple[str, Quote, list[int]]]:
         """Take a frame of the tape: for a watched instrument, its name, quote and the prices it has just traded at."""
@@ -70,9 +74,15 @@ class Market:
             waiting.pop(kind, None)  # so that the latest stands last
             waiting[kind] = frame
             return [(name, self.quote(name), [])] if name in self.watched else []
-        if kind is ChannelKind.TRADES and self.watched:
-            return self._traded(frame)
-        return []
+        if kind is not ChannelKind.TRADES:
+            return []
+        if name is not None:
+            self._trades.setdefault(name, deque(maxlen=_RECENT)).append(frame)
+        return self._traded(frame) if self.watched else []
+
+    def trade_frames(self, name: str) -> list[bytes]:
+        """The latest frames of an instrument's own trade channel, oldest first."""
+        return list(self._trades.get(name, ()))
 
     def quote(self, name: str) -> Quote:
         """What is known of an instrument now."""

@@ -13,7 +13,7 @@ import msgspec
 from derive_bench.adapter.errors import DecodeError
 from derive_bench.adapter.frames import Subscription, decode
 from derive_bench.replay.venue.market import Level, Quote
-from derive_bench.replay.venue.params import InstrumentsParams, NameParams, TypeParams
+from derive_bench.replay.venue.params import InstrumentsParams, NameParams, PublicTradesParams, TypeParams
 from derive_bench.replay.venue.refusals import Refused
 from derive_bench.replay.venue.rpc import Method
 from derive_bench.replay.venue.units import text_of
@@ -41,13 +41,22 @@ class _SlimFrame(msgspec.Struct):
     params: _SlimParams
 
 
+class _ArrayParams(msgspec.Struct):
+    data: list[dict[str, Any]]
+
+
+class _ArrayFrame(msgspec.Struct):
+    params: _ArrayParams
+
+
+_array_frame = msgspec.json.Decoder(_ArrayFrame).decode
 _slim_frame = msgspec.json.Decoder(_SlimFrame).decode
 
 
 def market_methods(venue: Venue) -> dict[str, Method[Any]]:
     """``public/…`` but for the login."""
 
-    def chosen(params: InstrumentsParams | TypeParams) -> list[View]:
+    def chosen(params: InstrumentsParams | TypeParams | PublicTradesParams) -> list[View]:
         records = venue.records.values()
         return [
             record
@@ -79,6 +88,16 @@ def market_methods(venue: Venue) -> dict[str, Method[Any]]:
         names = [record["instrument_name"] for record in chosen(params)]
         return {"tickers": {name: _ticker(venue.market.quote(name), now_ms) for name in names}}
 
+    def get_trade_history(_peer: Peer, params: PublicTradesParams) -> View:
+        if params.instrument_name is not None:
+            names = [venue.engine.instrument(params.instrument_name).name]
+        else:
+            names = [record["instrument_name"] for record in chosen(params)]
+        trades = [trade for name in names for frame in venue.market.trade_frames(name) for trade in _elements(frame)]
+        trades.sort(key=lambda trade: trade.get("timestamp", 0), reverse=True)
+        page, pagination = page_of(trades, params.page, params.page_size)
+        return {"trades": page, "pagination": pagination}
+
     def get_all_currencies(_peer: Peer, _params: _Nothing) -> list[View]:
         currencies = dict.fromkeys(record["base_currency"] for record in venue.records.values())
         return [_currency(currency, venue) for currency in currencies]
@@ -99,6 +118,7 @@ def market_methods(venue: Venue) -> dict[str, Method[Any]]:
         "public/get_all_live_instruments": Method(_Nothing, get_all_live_instruments),
         "public/get_ticker": Method(NameParams, get_ticker),
         "public/get_tickers": Method(TypeParams, get_tickers),
+        "public/get_trade_history": Method(PublicTradesParams, get_trade_history),
         "public/get_all_currencies": Method(_Nothing, get_all_currencies),
         "public/get_currency": Method(dict, get_currency),
         "public/get_time": Method(_Nothing, get_time),
@@ -116,6 +136,14 @@ def _ticker(quote: Quote, now_ms: int) -> View | msgspec.Raw:
         except (DecodeError, msgspec.MsgspecError):
             pass
     return _made(quote, now_ms)
+
+
+def _elements(frame: bytes) -> list[View]:
+    """The elements of a frame's array, as the tape has them."""
+    try:
+        return _array_frame(frame).params.data
+    except (msgspec.MsgspecError, UnicodeError):
+        return []
 
 
 def _made(quote: Quote, now_ms: int) -> View:

@@ -26,6 +26,7 @@ __all__ = [
     "NonceParams",
     "OrderIdParams",
     "OrderParams",
+    "PublicTradesParams",
     "ReplaceParams",
     "SubaccountParams",
     "SwitchParams",
@@ -72,6 +73,16 @@ class TypeParams(Struct):
 
     instrument_type: str | None = None
     currency: str | None = None
+
+
+class PublicTradesParams(Struct):
+    """`public/get_trade_history`."""
+
+    instrument_name: str | None = None
+    instrument_type: str | None = None
+    currency: str | None = None
+    page: int | None = None
+    page_size: int | None = None
 
 
 class WalletParams(Struct):

@@ -12,7 +12,7 @@ from derive_bench.adapter.channels import ChannelKind
 from derive_bench.adapter.frames import Subscription, decode
 from derive_bench.adapter.messages import PrivateOrder, PrivateTrade
 from derive_bench.adapter.protocol import V2_MAINNET, V3_MAINNET
-from tests.replay.venue.venue_support import Rig
+from tests.replay.venue.venue_support import Rig, trade
 from tests.shared import SHARED, needs_shared
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: make venv")
@@ -115,6 +115,12 @@ def test_markets_can_be_asked_for() -> None:
     assert [each["instrument_name"] for each in rig.result("public/get_instruments", {"instrument_type": "erc20", "currency": "ETH"})] == [
         "ETH-USDC"
     ]
+    for frame in (trade("1"), trade("2"), b'{"params":{"channel":"trades.ETH-PERP","data":5}}'):
+        rig.play(frame, "trades.ETH-PERP")
+    trades = rig.result("public/get_trade_history", {"instrument_name": "ETH-PERP", "page_size": 1})
+    assert (len(trades["trades"]), trades["pagination"]) == (1, {"count": 2, "num_pages": 2})
+    assert rig.result("public/get_trade_history", {"instrument_type": "perp", "currency": "ETH"})["pagination"]["count"] == 2
+    assert rig.result("public/get_trade_history", {"instrument_type": "erc20"})["trades"] == []
     assert rig.code("public/get_instrument", {"instrument_name": "X"}) == 12001
     assert rig.code("public/get_currency", {"currency": "X"}) == 12002
     assert "ETH" in [each["currency"] for each in rig.result("public/get_all_currencies")]
