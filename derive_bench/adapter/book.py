@@ -157,6 +157,11 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
         return _header(self._message, self._instrument, self.ts_init)
 
     @property
+    def as_read(self) -> tuple[int, list[float] | None]:
+        """How many levels are bids, and each level's price and amount as doubles, bids first; None where only texts are exact."""
+        return self._n_bids, self._doubles
+
+    @property
     def deltas(self) -> Sequence[OrderBookDelta]:
         """The deltas themselves."""
         return tuple(self._made())

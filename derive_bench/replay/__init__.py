@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import Any, Final
 
 _MODULE_OF: Final = {
+    "Filter": "selection",
+    "Report": "report",
+    "Session": "player",
     "Connect": "records",
     "Disconnect": "records",
     "Frame": "records",

@@ -1,0 +1,133 @@
+"""Latencies: HDR histograms by channel and overall, and the collector's pauses.
+
+Contract: `Latencies.values(channel)` gives the list that a caller appends ns to; `drain` moves what waits there into the histograms
+(three digits, 1 ns to 1,000 s), which costs milliseconds: call it when nothing is due. Histograms are those of the hdrhistogram
+library; `summary` gives plain numbers, `write_hgrm` the text that HDR plotters read, in microseconds.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from pathlib import Path
+from time import perf_counter_ns
+from types import TracebackType
+from typing import Any, Final, Self
+
+from hdrh.histogram import HdrHistogram
+
+from derive_bench.replay.records import TapeError
+
+__all__ = ["OVERALL", "PERCENTILES", "GcPauses", "Latencies"]
+
+OVERALL: Final = "overall"
+PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
+
+_LOWEST: Final = 1
+_HIGHEST: Final = 1_000_000_000_000
+_DIGITS: Final = 3
+_TICKS: Final = 5
+"""Points of a curve between one percentile and the one half as far from 100."""
+_US: Final = 1_000.0
+
+
+class Latencies:
+    """Histograms by channel."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[int]] = {}
+        self._histograms: dict[str, HdrHistogram] = {}
+
+    def values(self, channel: str) -> list[int]:
+        """Return the list to append a channel's latencies to, ns; it stays the same list."""
+        return self._waiting.setdefault(channel, [])
+
+    @property
+    def waiting(self) -> int:
+        """How many values were not yet taken into the histograms."""
+        return sum(map(len, self._waiting.values()))
+
+    def drain(self) -> None:
+        """Take all values into the histograms."""
+        for channel, values in self._waiting.items():
+            if values:
+                histogram = self._histograms.get(channel)
+                if histogram is None:
+                    histogram = self._histograms[channel] = _histogram()
+                for value, count in Counter(values).items():
+                    histogram.record_value(min(max(value, _LOWEST), _HIGHEST), count)
+                values.clear()
+
+    def by_channel(self) -> dict[str, HdrHistogram]:
+        """Return the histograms by channel, in order of names, after all of them together under `overall`."""
+        self.drain()
+        overall = _histogram()
+        for histogram in self._histograms.values():
+            overall.add(histogram)
+        return {OVERALL: overall} | {channel: self._histograms[channel] for channel in sorted(self._histograms)}
+
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """Return each histogram's figures, ns, and its curve: percentile, value, values up to it."""
+        return {channel: _summary(histogram) for channel, histogram in self.by_channel().items() if histogram.total_count}
+
+    def write_hgrm(self, folder: Path) -> list[Path]:
+        """Write one `.hgrm` file for each channel and return their paths. Raises `TapeError`."""
+        written = []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for channel, histogram in self.by_channel().items():
+                path = folder / f"{channel}.hgrm"
+                with path.open("wb") as file:
+                    histogram.output_percentile_distribution(file, _US)
+                written.append(path)
+        except OSError as error:
+            raise TapeError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        return written
+
+
+class GcPauses:
+    """Times the collector's runs while it is entered."""
+
+    def __init__(self) -> None:
+        self.histogram = _histogram()
+        self.total_ns = 0
+        self.by_generation = [0, 0, 0]
+        self._began = 0
+
+    def __enter__(self) -> Self:
+        gc.callbacks.append(self._note)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        gc.callbacks.remove(self._note)
+
+    def _note(self, phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            self._began = perf_counter_ns()
+            return
+        pause = perf_counter_ns() - self._began
+        self.total_ns += pause
+        self.by_generation[info["generation"]] += 1
+        self.histogram.record_value(min(max(pause, _LOWEST), _HIGHEST))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures, ns."""
+        figures = _figures(self.histogram) if self.histogram.total_count else {}
+        return {"collections": self.histogram.total_count, "by_generation": self.by_generation, "total_ns": self.total_ns, **figures}
+
+
+def _histogram() -> HdrHistogram:
+    return HdrHistogram(_LOWEST, _HIGHEST, _DIGITS)
+
+
+def _summary(histogram: HdrHistogram) -> dict[str, Any]:
+    curve = [
+        [point.percentile_level_iterated_to, point.value_iterated_to, point.total_count_to_this_value]
+        for point in histogram.get_percentile_iterator(_TICKS)
+    ]
+    return {"count": histogram.total_count, **_figures(histogram), "mean_ns": round(histogram.get_mean_value()), "curve": curve}
+
+
+def _figures(histogram: HdrHistogram) -> dict[str, int]:
+    shares = {f"p{percentile:g}_ns": histogram.get_value_at_percentile(percentile) for percentile in PERCENTILES}
+    return {**shares, "max_ns": histogram.get_max_value()}
