@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from derive_bench.measure.checks.finding import Check, Outcome, failed, passed
@@ -16,17 +17,19 @@ __all__ = ["CHECKS", "CORE", "Library", "judge"]
 
 
 class Library(NamedTuple):
-    """A distribution, and the module in which its compiled code lies."""
+    """A distribution, the module in which its compiled code lies, and whether to load it here."""
 
     distribution: str
     compiled: str
+    load: bool = True
 
 
 CORE = (
     Library("msgspec", "msgspec._core"),
     Library("orjson", "orjson.orjson"),
     Library("coincurve", "coincurve._libsecp256k1"),
-    Library("wallycore", "_wallycore"),
+    # Some processes that have loaded it end with a segmentation fault: what would be loaded is looked at instead.
+    Library("wallycore", "_wallycore", load=False),
     Library("tiny-keccak", "tiny_keccak.tiny_keccak"),
     Library("uuid_utils", "uuid_utils._uuid_utils"),
 )
@@ -44,10 +47,10 @@ def judge(library: Library) -> Outcome:
     except PackageNotFoundError:
         return failed("not installed")
     try:
-        module = import_module(library.compiled)
+        spec = import_module(library.compiled).__spec__ if library.load else find_spec(library.compiled)
     except ImportError as error:
         return failed(f"{installed}, compiled part does not load: {error}".partition("\n")[0])
-    loader = getattr(module.__spec__, "loader", None)
+    loader = getattr(spec, "loader", None)
     if loader is None:
         raise Unread(f"{installed}: {library.compiled} does not say from where it was loaded")
     return passed(f"{installed}, compiled") if isinstance(loader, ExtensionFileLoader) else failed(f"{installed}, in pure Python")
