@@ -20,10 +20,13 @@ from derive_bench.boundary.placing import placed, spins_of
 from derive_bench.boundary.ring import Unsupported
 from derive_bench.boundary.session import Missing, Timed
 
-__all__ = ["DOUBLES", "Fit", "echoes", "fit"]
+__all__ = ["DOUBLES", "FEWER_DOUBLES", "Fit", "echoes", "fit", "payload_of"]
 
 DOUBLES: Final = (1, 8, 64, 512, 4_096, 32_768, 150_000)
 """Payloads, in doubles of eight bytes."""
+
+FEWER_DOUBLES: Final = (1, 4_096, 32_768, 150_000)
+"""For what takes long to start: enough for a line with its error."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,17 @@ def fit(medians_ns: Mapping[int, float]) -> Fit:
     return Fit(float(floor), float(errors[0]), float(slope), float(errors[1]), float(np.abs(residuals).max()))
 
 
+def payload_of(doubles: int) -> memoryview:
+    """The bytes of so many doubles."""
+    return np.random.default_rng(doubles).random(doubles).data.cast("B")
+
+
 def echoes(name: str, transport: str, doubles: int, where: str) -> Opening:
     """An engine that sends `doubles` numbers back, over one transport and placement."""
 
     @contextlib.contextmanager
     def opened() -> Iterator[Timed]:
-        payload = np.random.default_rng(doubles).random(doubles).data.cast("B")
+        payload = payload_of(doubles)
         try:
             with placed(where) as its, open_engine(engine_command(name), transport, cpus=its, spins=spins_of(where)) as client:
                 yield Timed(

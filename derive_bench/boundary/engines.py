@@ -24,7 +24,7 @@ from derive_bench.boundary.ring import SharedMemory
 from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream, receive_body
 from derive_bench.boundary.workload import Closes, Windows
 
-__all__ = ["SPINS", "TRANSPORTS", "Client", "EngineFailed", "open_engine", "spawn_once"]
+__all__ = ["SPINS", "TRANSPORTS", "Client", "Engine", "EngineFailed", "on", "open_engine", "spawn_once", "start"]
 
 TRANSPORTS: Final = ("unix", "tcp", "pipe", "shm")
 
@@ -97,12 +97,12 @@ def open_engine(command: Sequence[str], transport: str, *, spins: int = SPINS, c
     """
     try:
         with contextlib.ExitStack() as stack:
-            yield Client(_CONNECT[transport](_on(cpus, command), spins, stack))
+            yield Client(_CONNECT[transport](on(cpus, command), spins, stack))
     except PeerGone as error:
         raise EngineFailed(f"the engine behind {transport} is gone: {error}") from error
 
 
-def _on(cpus: Collection[int] | None, command: Sequence[str]) -> Sequence[str]:
+def on(cpus: Collection[int] | None, command: Sequence[str]) -> Sequence[str]:
     """The command, run on some processors; they are chosen before the program begins, so all its threads keep to them."""
     return command if cpus is None else ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *command]
 
@@ -121,7 +121,7 @@ def spawn_once(command: Sequence[str], parts: Sequence[Bytes]) -> memoryview:
 
 
 @dataclass(frozen=True)
-class _Engine:
+class Engine:
     """A running engine; both descriptors belong to whoever has it.
 
     Attributes:
@@ -161,7 +161,8 @@ class _Engine:
             self.process.wait()
 
 
-def _start(command: Sequence[str], stack: contextlib.ExitStack, descriptors: Sequence[int] = ()) -> _Engine:
+def start(command: Sequence[str], stack: contextlib.ExitStack, descriptors: Sequence[int] = ()) -> Engine:
+    """Start an engine, which is ended when ``stack`` closes. Raises `EngineFailed`."""
     complaints = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 -- the stack closes it
     its_requests, requests = os.pipe()
     replies, its_replies = os.pipe()
@@ -176,13 +177,13 @@ def _start(command: Sequence[str], stack: contextlib.ExitStack, descriptors: Seq
     finally:
         os.close(its_requests)
         os.close(its_replies)
-    engine = _Engine(process, complaints, requests, replies)
+    engine = Engine(process, complaints, requests, replies)
     stack.callback(engine.end)
     return engine
 
 
 def _pipe(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
-    engine = _start([*command, "pipe"], stack)
+    engine = start([*command, "pipe"], stack)
     stream = PipeStream(os.dup(engine.replies), os.dup(engine.requests))
     stack.callback(stream.close)
     return stream
@@ -191,7 +192,7 @@ def _pipe(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream
 def _unix(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
     with tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True) as folder:
         path = str(Path(folder) / "engine")
-        _start([*command, "unix", path], stack).ready()
+        start([*command, "unix", path], stack).ready()
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(path)
     stream = SocketStream(connection)
@@ -200,7 +201,7 @@ def _unix(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream
 
 
 def _tcp(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
-    port = int(_start([*command, "tcp"], stack).ready())
+    port = int(start([*command, "tcp"], stack).ready())
     stream = SocketStream(socket.create_connection(("127.0.0.1", port)))
     stack.callback(stream.close)
     return stream
@@ -210,7 +211,7 @@ def _shm(command: Sequence[str], spins: int, stack: contextlib.ExitStack) -> Str
     memory = SharedMemory.create()
     stack.callback(memory.close)
     numbers = [memory.descriptor, memory.capacity, spins, *memory.events]
-    engine = _start([*command, "shm", *map(str, numbers)], stack, (memory.descriptor, *memory.events))
+    engine = start([*command, "shm", *map(str, numbers)], stack, (memory.descriptor, *memory.events))
     engine.ready()
     stream = memory.stream(serving=False, spins=spins, lifeline=engine.replies)
     stack.callback(stream.close)

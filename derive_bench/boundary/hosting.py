@@ -15,7 +15,7 @@ from pathlib import Path
 from derive_bench.boundary.ring import SharedMemory
 from derive_bench.boundary.streams import PipeStream, SocketStream, Stream
 
-__all__ = ["host"]
+__all__ = ["end_with_parent", "host", "say_ready"]
 
 
 def host(words: Sequence[str], serve: Callable[[Stream], None]) -> None:
@@ -27,21 +27,21 @@ def host(words: Sequence[str], serve: Callable[[Stream], None]) -> None:
             os.dup2(2, 1)
             serve(PipeStream(os.dup(0), replies))
         case ["unix", path]:
-            _end_with_parent(path)
+            end_with_parent(path)
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(path)
                 _serve_one(listener, path, serve)
         case ["tcp"]:
-            _end_with_parent()
+            end_with_parent()
             with socket.create_server(("127.0.0.1", 0)) as listener:
                 _serve_one(listener, str(listener.getsockname()[1]), serve)
         case ["shm", *numbers] if len(numbers) == 7:
-            _end_with_parent()
+            end_with_parent()
             descriptor, capacity, spins, *events = map(int, numbers)
             memory = SharedMemory(descriptor, capacity, events)
             # The watcher of standard input ends this process when the client dies, so the ring needs no lifeline of its own.
             lifeline, _ = os.pipe()
-            _say_ready("shm")
+            say_ready("shm")
             serve(memory.stream(serving=True, spins=spins, lifeline=lifeline))
         case _:
             raise ValueError("say pipe, unix PATH, tcp, or shm FD CAPACITY SPINS and four eventfds")
@@ -49,17 +49,20 @@ def host(words: Sequence[str], serve: Callable[[Stream], None]) -> None:
 
 def _serve_one(listener: socket.socket, where: str, serve: Callable[[Stream], None]) -> None:
     listener.listen(1)
-    _say_ready(where)
+    say_ready(where)
     connection, _ = listener.accept()
     listener.close()
     serve(SocketStream(connection))
 
 
-def _say_ready(what: str) -> None:
+def say_ready(what: str) -> None:
+    """Tell the parent that a client may come, and where."""
     os.write(1, f"ready {what}\n".encode())
 
 
-def _end_with_parent(socket_path: str | None = None) -> None:
+def end_with_parent(socket_path: str | None = None) -> None:
+    """End this process when its standard input ends, and remove a socket with its private folder if they are still there."""
+
     def watch() -> None:
         while os.read(0, 4096):
             pass

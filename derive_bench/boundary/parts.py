@@ -13,7 +13,8 @@ from typing import Final
 from derive_bench.boundary import architectures, variants, wall
 from derive_bench.boundary.builds import BUILDS
 from derive_bench.boundary.codecs import ARRAY_CODECS, EVENT_CODECS
-from derive_bench.boundary.echo import DOUBLES, echoes
+from derive_bench.boundary.deployed import MESSAGING, messaging_echoes
+from derive_bench.boundary.echo import DOUBLES, FEWER_DOUBLES, echoes
 from derive_bench.boundary.engines import TRANSPORTS
 from derive_bench.boundary.placing import PLACEMENTS
 from derive_bench.boundary.serialisation import decoding, doubles, encoding, quotes
@@ -21,7 +22,7 @@ from derive_bench.boundary.session import Case
 from derive_bench.boundary.wall import BATCHES, DeriveLoad
 from derive_bench.boundary.workload import Workload
 
-__all__ = ["IN_PROCESS", "PARTS", "Study", "cases"]
+__all__ = ["IN_PROCESS", "PARTS", "WAYS", "Study", "cases"]
 
 IN_PROCESS: Final = "architecture/in_process"
 
@@ -68,12 +69,21 @@ def _architecture(study: Study) -> Iterator[Case]:
         yield case(f"bar_{transport}", "a call a bar, sampled", architectures.bar_calls(work, "rust", transport), times=work.bars)
 
 
+WAYS: Final = (*TRANSPORTS, *(f"{library}_{transport}" for library in MESSAGING for transport in ("unix", "tcp")))
+"""Ways to send an echo: our own transports, then each library over two sockets."""
+
+
 def _echo(_: Study) -> Iterator[Case]:
     for where in PLACEMENTS:
-        for transport in TRANSPORTS:
-            for count in DOUBLES:
+        for count in DOUBLES:
+            for transport in TRANSPORTS:
                 summary = f"{count} doubles and back over {transport}, {where.replace('_', ' ')}"
                 yield Case(f"echo/{transport}_{where}_{count}", summary, echoes("rust", transport, count, where))
+            for library in MESSAGING if count in FEWER_DOUBLES else ():
+                for transport in ("unix", "tcp"):
+                    summary = f"{count} doubles and back through {library} over {transport}, {where.replace('_', ' ')}"
+                    opened = messaging_echoes(library, transport, count, where)
+                    yield Case(f"echo/{library}_{transport}_{where}_{count}", summary, opened)
 
 
 def _codec(study: Study) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import sys
 from collections.abc import Sequence
@@ -117,7 +118,8 @@ def _measure(args: argparse.Namespace, words: Sequence[str], chosen: list[Case],
 
     session, interrupted = _session(chosen, plan)
     metadata["complete"] = f"interrupted in round {session.rounds_done + 1} of {plan.rounds}" if interrupted else "yes"
-    document = report.details(session, metadata, work, result)
+    counted = {} if interrupted or args.profile == "quick" else _instructions(session)
+    document = report.details(session, metadata, work, result, counted)
     measured = report.benchmarks(session, metadata)
     for table in report.tables(document):
         print(f"{table.text()}\n")
@@ -159,6 +161,22 @@ def _session(chosen: list[Case], plan: Plan) -> tuple[Session, bool]:
         interrupted = True
     line.clear()
     return session, interrupted
+
+
+def _instructions(session: Session) -> dict[str, float]:
+    """Instructions of the Rust builds that were timed, by row; none of those that valgrind cannot run here."""
+    from derive_bench.boundary.builds import BUILDS
+    from derive_bench.boundary.instructions import instructions
+    from derive_bench.boundary.session import Missing
+
+    counted = {}
+    for name in BUILDS:
+        row = session.measured.get(f"kernel/{name}")
+        if row is not None and row.calls:
+            print(f"counting the instructions of {name}", file=sys.stderr, flush=True)
+            with contextlib.suppress(Missing):
+                counted[row.case.name] = instructions(name)
+    return counted
 
 
 def _advise(words: Sequence[str]) -> int:

@@ -5,12 +5,13 @@ The details (schema version :data:`SCHEMA`)::
     {"schema": 1, "kind": "boundary", "run": {metadata},
      "workload": {"bars", "combinations", "seed", "first_profit", "total_trades", "digest"},
      "rows": [{"name", "summary", "control", "times", "status": "timed|missing|wrong|failed|skipped", "reason",
-               "calls", "median_ns", "mad_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns", "compute_ns", "share", "size", "events"}],
+               "calls", "median_ns", "mad_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns", "compute_ns", "share", "size", "events",
+               "instructions"}],
      "lines": {"TRANSPORT_PLACEMENT": {"floor_ns", "floor_error_ns", "ns_per_byte", "ns_per_byte_error", "worst"}}}
 
 Times are of one call. ``times`` is how many of them make the whole job, where a call is a sample of it; ``compute_ns`` is what the
 other side spent computing, ``share`` what the boundary took of the call, ``size`` the bytes on the wire, ``events`` how many events a
-call is for.
+call is for, ``instructions`` what callgrind counts for a bar of one combination.
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ import pyperf
 
 from derive_bench.boundary.breakeven import LIMIT, Advice, share
 from derive_bench.boundary.echo import DOUBLES, Fit, fit
-from derive_bench.boundary.engines import TRANSPORTS
 from derive_bench.boundary.gate import Fingerprint
-from derive_bench.boundary.parts import IN_PROCESS
+from derive_bench.boundary.parts import IN_PROCESS, WAYS
 from derive_bench.boundary.placing import PLACEMENTS
 from derive_bench.boundary.session import Measured, Session
 from derive_bench.boundary.workload import Workload
@@ -60,14 +60,19 @@ def benchmarks(session: Session, run: Metadata) -> list[pyperf.Benchmark]:
     return made
 
 
-def details(session: Session, run: Metadata, work: Workload, result: Fingerprint) -> dict[str, Any]:
-    """The details of a session; ``result`` is the fingerprint of the sweep in process."""
+def details(session: Session, run: Metadata, work: Workload, result: Fingerprint, instructions: Mapping[str, float]) -> dict[str, Any]:
+    """The details of a session.
+
+    Args:
+        result: the fingerprint of the sweep in process.
+        instructions: a bar and combination, by row, where they were counted.
+    """
     return {
         "schema": SCHEMA,
         "kind": KIND,
         "run": dict(run),
         "workload": {"bars": work.bars, "combinations": work.combinations, "seed": work.seed, **asdict(result)},
-        "rows": [_row(found) for found in session.measured.values()],
+        "rows": [_row(found) | {"instructions": instructions.get(name)} for name, found in session.measured.items()],
         "lines": {name: asdict(line) for name, line in fit_lines(session).items()},
     }
 
@@ -103,7 +108,7 @@ def fit_lines(session: Session) -> dict[str, Fit]:
     """A line through the echoes of each transport and placement that were measured at three sizes or more."""
     lines = {}
     for where in PLACEMENTS:
-        for transport in TRANSPORTS:
+        for transport in WAYS:
             found = {count: session.measured.get(f"echo/{transport}_{where}_{count}") for count in DOUBLES}
             points = {8 * count: each.median_ns for count, each in found.items() if each is not None and each.calls}
             if len(points) >= 3:
@@ -142,8 +147,7 @@ def tables(document: Mapping[str, Any]) -> list[Table]:
         groups.setdefault(row["name"].partition("/")[0], []).append(row)
     made = []
     for group, members in groups.items():
-        make = {"architecture": _architectures, "echo": _echoes, "codec": _codecs, "wall": _walls}.get(group, _plain)
-        made += make(group, members, rows)
+        made += _TABLES[group](group, members, rows)
     lines = lines_of(document)
     if lines:
         made.append(_lines(lines))
@@ -151,16 +155,18 @@ def tables(document: Mapping[str, Any]) -> list[Table]:
     return made
 
 
-def _plain(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[Table]:
+def _kernels(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[Table]:
     body = []
     for row in members:
         control = rows.get(row["control"] or "")
+        counted = f"{row['instructions']:,.0f}" if row["instructions"] else ""
         if row["status"] != "timed":
-            body.append([row["name"], _status(row), "", "", row["summary"]])
+            body.append([row["name"], _status(row), "", "", counted, row["summary"]])
             continue
         ratio = f"{row['median_ns'] / control['median_ns']:.2f}" if control and control["status"] == "timed" else ""
-        body.append([row["name"], _ns(row["median_ns"]), f"{row['mad_ns'] / row['median_ns']:.1%}", ratio, row["summary"]])
-    return [Table(group, ["row", "median", "±", "× control", "what it is"], body)]
+        spread = f"{row['mad_ns'] / row['median_ns']:.1%}"
+        body.append([row["name"], _ns(row["median_ns"]), spread, ratio, counted, row["summary"]])
+    return [Table(f"{group}: the whole sweep", ["row", "median", "±", "× numba", "instructions", "what it is"], body, remarks=1)]
 
 
 def _architectures(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[Table]:
@@ -177,7 +183,9 @@ def _architectures(group: str, members: Sequence[Row], rows: Mapping[str, Row]) 
         spread = f"{row['mad_ns'] / row['median_ns']:.1%}"
         sampled = " ~" if row["times"] > 1 else ""
         body.append([row["name"], _ns(whole) + sampled, spread, computing, taken, ratio, row["summary"]])
-    return [Table(f"{group}: the whole sweep", ["row", "whole", "±", "computing", "boundary", "× in process", "what it is"], body)]
+    return [
+        Table(f"{group}: the whole sweep", ["row", "whole", "±", "computing", "boundary", "× in process", "what it is"], body, remarks=1)
+    ]
 
 
 def _echoes(group: str, members: Sequence[Row], _: Mapping[str, Row]) -> list[Table]:
@@ -204,7 +212,7 @@ def _codecs(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list
             first = next(row for row in pair if row)
             size = f"{first['size']:,}" if first.get("size") else ""
             body.append([name, *cells, size, f"{total / whole:.1f}" if total and whole else "", first["summary"]])
-        made.append(Table(f"{group}: {kind}", ["codec", "encode", "decode", "bytes", "× raw", "the receiver holds"], body))
+        made.append(Table(f"{group}: {kind}", ["codec", "encode", "decode", "bytes", "× raw", "the receiver holds"], body, remarks=1))
     return made
 
 
@@ -230,7 +238,10 @@ def _walls(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> list[
             [row["name"], *figures, _ns(row["median_ns"] / events), added, rate_text(events * 1e9 / row["median_ns"]), row["summary"]]
         )
     headings = ["row", "p50", "p99", "p99.9", "an event", "added to one", "events a second", "what it is"]
-    return [Table(f"{group}: Derive quotes and orders", headings, body)]
+    return [Table(f"{group}: Derive quotes and orders", headings, body, remarks=1)]
+
+
+_TABLES = {"kernel": _kernels, "architecture": _architectures, "echo": _echoes, "codec": _codecs, "wall": _walls}
 
 
 def _lines(lines: Mapping[str, Fit]) -> Table:
@@ -299,6 +310,8 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         f"in process: first profit {work['first_profit']:.6f}, trades {work['total_trades']}, digest {work['digest']}. "
         "Nothing is timed that does not give the same."
     ]
+    if any(row["instructions"] for row in document["rows"]):
+        lines.append("instructions: counted by callgrind, for a bar of one combination.")
     if "architecture" in groups:
         lines.append(
             "computing: by the other side's own clock; boundary: what is left of the whole, as a share. "

@@ -46,11 +46,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, headings and rows of cells; the first column is text, the others are numbers."""
+    """A title, headings and rows of cells; the first column is text, the others are numbers, but for ``remarks`` at the end."""
 
     title: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
+    remarks: int = 0
 
     def without(self, *headings: str) -> Table:
         """The table without the columns of these headings, and without those in which no cell says anything."""
@@ -61,16 +62,20 @@ class Table:
     def text(self) -> str:
         """Aligned columns under the title."""
         widths = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        numbers = range(1, len(widths) - self.remarks)
         lines = [self.title]
         for cells in (self.headings, *self.rows):
-            first = cells[0].ljust(widths[0])
-            rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-            lines.append("  ".join(("", first, *rest)).rstrip())
+            padded = [
+                cell.rjust(width) if at in numbers else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ]
+            lines.append("  ".join(("", *padded)).rstrip())
         return "\n".join(lines)
 
     def markdown(self) -> str:
         """A Markdown table under a third-level heading."""
-        lines = [f"### {self.title}", "", _line(self.headings), _line(["---", *["---:"] * (len(self.headings) - 1)])]
+        numbers = ["---:"] * (len(self.headings) - 1 - self.remarks)
+        lines = [f"### {self.title}", "", _line(self.headings), _line(["---", *numbers, *["---"] * self.remarks])]
         lines += [_line([f"`{cells[0]}`", *cells[1:]]) for cells in self.rows]
         return "\n".join(lines)
 

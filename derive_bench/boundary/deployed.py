@@ -1,0 +1,121 @@
+"""Echoes through what people deploy: ZeroMQ and gRPC, over the same sockets as ours.
+
+Contract: `messaging_echoes(library, transport, doubles, where)` opens an echo like those of `echo`, through a Python server of that
+library. Run as a module, this is the server: `python -m derive_bench.boundary.deployed zeromq|grpc unix PATH | tcp`. gRPC sends the
+bytes as they are, without protobuf. Both libraries are extras.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from derive_bench.boundary.architectures import Opening
+from derive_bench.boundary.echo import payload_of
+from derive_bench.boundary.engines import on, start
+from derive_bench.boundary.frames import MAX_BODY, Bytes
+from derive_bench.boundary.hosting import end_with_parent, say_ready
+from derive_bench.boundary.placing import placed
+from derive_bench.boundary.session import Missing, Timed
+
+__all__ = ["MESSAGING", "messaging_echoes"]
+
+MESSAGING: Final = ("zeromq", "grpc")
+
+_METHOD: Final = "/derive_bench.Boundary/Echo"
+_SIZES: Final = (("grpc.max_receive_message_length", MAX_BODY), ("grpc.max_send_message_length", MAX_BODY))
+_PATIENCE: Final = 30
+
+Call = Callable[[Bytes], Bytes]
+
+
+def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> Opening:
+    """A server that sends `doubles` numbers back through `library`, over `unix` or `tcp`."""
+
+    @contextlib.contextmanager
+    def opened() -> Iterator[Timed]:
+        connect = _zeromq_client if library == "zeromq" else _grpc_client
+        payload = payload_of(doubles)
+        with contextlib.ExitStack() as stack:
+            its = stack.enter_context(placed(where))
+            module = _library(library)
+            # The folder is removed when the client has gone: these libraries connect anew whenever they want.
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True))) / "server"
+            words = ["unix", str(path)] if transport == "unix" else ["tcp"]
+            address = start(on(its, [sys.executable, "-m", __name__, library, *words]), stack).ready()
+            call = connect(module, address, stack)
+            yield Timed(lambda: call(payload), lambda: "" if call(payload) == payload else "the echo brings other bytes back")
+
+    return opened
+
+
+def _library(name: str) -> Any:
+    try:
+        if name == "zeromq":
+            import zmq
+
+            return zmq
+        import grpc
+    except ImportError as error:
+        raise Missing(f"{name} is not installed: pip install 'derive_bench[messaging]'") from error
+    return grpc
+
+
+def _zeromq_client(zmq: Any, address: str, stack: contextlib.ExitStack) -> Call:
+    context = stack.enter_context(zmq.Context())
+    connection = stack.enter_context(context.socket(zmq.REQ))
+    connection.linger = 0
+    connection.rcvtimeo = _PATIENCE * 1000
+    connection.connect(address)
+
+    def call(payload: Bytes) -> Bytes:
+        connection.send(payload)
+        received: bytes = connection.recv()
+        return received
+
+    return call
+
+
+def _grpc_client(grpc: Any, address: str, stack: contextlib.ExitStack) -> Call:
+    channel = stack.enter_context(grpc.insecure_channel(address, options=_SIZES))
+    grpc.channel_ready_future(channel).result(_PATIENCE)
+    echo = channel.unary_unary(_METHOD)
+
+    def call(payload: Bytes) -> Bytes:
+        received: bytes = echo(bytes(payload))
+        return received
+
+    return call
+
+
+def _serve_zeromq(words: Sequence[str]) -> None:
+    zmq = _library("zeromq")
+    connection = zmq.Context().socket(zmq.REP)
+    connection.bind(f"ipc://{words[1]}" if words[0] == "unix" else "tcp://127.0.0.1:*")
+    say_ready(connection.last_endpoint.decode())
+    while True:
+        connection.send(connection.recv())
+
+
+def _serve_grpc(words: Sequence[str]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    grpc = _library("grpc")
+    handler = grpc.method_handlers_generic_handler(
+        "derive_bench.Boundary", {"Echo": grpc.unary_unary_rpc_method_handler(lambda payload, _: payload)}
+    )
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[handler], options=_SIZES)
+    address = f"unix:{words[1]}" if words[0] == "unix" else "127.0.0.1:0"
+    port = server.add_insecure_port(address)
+    server.start()
+    say_ready(address if words[0] == "unix" else f"127.0.0.1:{port}")
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    end_with_parent(sys.argv[3] if sys.argv[2] == "unix" else None)
+    (_serve_zeromq if sys.argv[1] == "zeromq" else _serve_grpc)(sys.argv[2:])
