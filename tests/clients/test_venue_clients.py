@@ -1,4 +1,4 @@
-"""The local venue and clients that nobody here wrote: derive-py, ccxt and websockets, each against `serve` in a process of its own."""
+"""The local venue and clients that nobody here wrote, each against `serve` in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +24,34 @@ from tests.replay.venue.venue_support import order_params, write_tape
 pytestmark = pytest.mark.clients
 
 HERE = Path(__file__).parent
-KEYS = {"derive-py": "11" * 32, "ccxt": "22" * 32, "websockets": "33" * 32}
+KEYS = {"derive-py": "11" * 32, "ccxt": "22" * 32, "websockets": "33" * 32, "derive-client": "44" * 32}
 """Test keys, of nobody."""
 SUBACCOUNT = 7
 
 
 @pytest.fixture(scope="module")
-def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """WebSocket and HTTP URL of a venue."""
-    tape = tmp_path_factory.mktemp("tape") / "session.jsonl"
-    write_tape(tape, seconds=20)
-    command = [sys.executable, "-m", "derive_bench", "serve", str(tape), "--port", "0", "--loop", "--subaccount", str(SUBACCOUNT)]
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tape") / "session.jsonl"
+    write_tape(path, seconds=20)
+    return path
+
+
+@contextmanager
+def serving(tape: Path, *options: str) -> Iterator[tuple[str, str]]:
+    """WebSocket and HTTP URL of a venue in a process of its own."""
+    command = [sys.executable, "-m", "derive_bench", "serve", str(tape), "--port", "0", "--loop", "--subaccount", str(SUBACCOUNT), *options]
     with subprocess.Popen(command, cwd=PACKAGE_PARENT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         words = process.stdout.readline().split()
         yield words[-3], words[-1]
         process.terminate()
         assert process.wait(10) == 0
+
+
+@pytest.fixture(scope="module")
+def urls(tape: Path) -> Iterator[tuple[str, str]]:
+    with serving(tape) as found:
+        yield found
 
 
 def python_of(name: str) -> Path:
@@ -105,6 +117,22 @@ def test_ccxt_trades(urls: tuple[str, str]) -> None:
     assert saw["position"] == [["ETH/USDC:USDC", 0.5]]
     assert saw["watched_order"] == "resting"
     assert saw["watched_trade"] == [ask, 0.5, "buy"]
+
+
+def test_derive_client_trades_in_v2(tape: Path) -> None:
+    key, wallet = KEYS["derive-client"], "0x1111111111111111111111111111111111111111"
+    python_of("derive-client")
+    with serving(tape, "--protocol", "v2", "--session-key", f"{Signer(key).address}@{wallet}") as urls:
+        saw = run_client("derive-client", "venue_derive_client.py", *urls, f"0x{key}", wallet, str(SUBACCOUNT))
+    assert saw["subaccounts"] == [SUBACCOUNT]
+    assert saw["placed"] == "open"
+    assert saw["replaced"] == ["cancelled", "open"]
+    assert saw["cancelled"] == "cancelled"
+    assert saw["taken"] == ["filled", "2874.32"]
+    assert saw["open_at_end"] == 0
+    assert saw["books"]
+    frames = [("resting", "open"), ("resting", "cancelled"), ("resting", "open"), ("resting", "cancelled"), ("taking", "filled")]
+    assert [tuple(frame) for frame in saw["order_frames"]] == frames
 
 
 def test_websockets_trades(urls: tuple[str, str]) -> None:

@@ -87,13 +87,22 @@ def list_instruments(contents: Contents, known: Sequence[Iterable[Mapping[str, A
     for name in names:
         record = _made_up(name, contents.digits.get(name, (2, 3)), dialect)
         for records in reversed(by_name):
-            record |= records.get(name, {})
+            record = _merged(record, records.get(name, {}))
         try:
             InstrumentRegistry([record])
         except DecodeError as error:
             raise ListingError(f"instrument {name}: {error}") from None
         listing[name] = record
     return listing
+
+
+def _merged(record: Record, better: Mapping[str, Any]) -> Record:
+    """A record with the fields of a better known one, those of its details each by itself."""
+    merged: Record = {**record, **better}
+    for key, details in record.items():
+        if isinstance(details, dict) and isinstance(merged[key], dict):
+            merged[key] = details | merged[key]
+    return merged
 
 
 def _note_digits(contents: Contents, frame: bytes) -> None:

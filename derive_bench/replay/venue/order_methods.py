@@ -157,7 +157,7 @@ def _holdings(venue: Venue) -> dict[str, Any]:
     def get_subaccount(peer: Peer, params: SubaccountParams) -> View:
         account, subaccount = _account(peer), _subaccount(_account(peer), params)
         orders = [order_view(order, venue.protocol) for order in engine.open_orders(account, subaccount)]
-        return subaccount_view(subaccount, engine.ledger(account, subaccount), orders, venue.kinds())
+        return subaccount_view(subaccount, engine.ledger(account, subaccount), orders, venue.kinds(), venue.protocol)
 
     def get_positions(peer: Peer, params: SubaccountParams) -> View:
         account, subaccount = _account(peer), _subaccount(_account(peer), params)

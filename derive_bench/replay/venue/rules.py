@@ -33,6 +33,7 @@ __all__ = ["Terms", "check_against_market", "check_order", "crosses", "nonce_of"
 
 _SEC_NS: Final = 1_000_000_000
 _MS_NS: Final = 1_000_000
+_NANOSECOND_DIGITS: Final = 19
 _NONCE: Final = re.compile("[0-9]{1,40}", re.ASCII)
 
 
@@ -125,8 +126,9 @@ def _check_expiry(params: OrderParams, protocol: Protocol, now_ns: int) -> None:
 
 
 def _check_nonce(nonce: int, account: Account, protocol: Protocol, now_ns: int) -> None:
-    low, high = 10 ** (protocol.nonce_digits_min - 1), 10**protocol.nonce_digits_max - 1
-    if not low <= nonce <= high:
+    # The legacy SDK derive-client sends nanoseconds in v2 as well, and was taken.
+    digits = protocol.nonce_digits_max if protocol.dialect == "v3" else _NANOSECOND_DIGITS
+    if not 10 ** (protocol.nonce_digits_min - 1) <= nonce < 10**digits:
         unit = "nanoseconds" if protocol.nonce_step_ns == 1 else "milliseconds and up to three more digits"
         raise Refused(11018, f"A nonce is the UTC time in {unit}")
     age_ns = now_ns - nonce * protocol.nonce_step_ns

@@ -99,9 +99,11 @@ def fill_view(fill: Fill, protocol: Protocol) -> View:
         "is_transfer": False,
         "tx_hash": None,
         "trade_fee": text_of(fill.fee),
+        "expected_rebate": "0",
+        "extra_fee": "0",
     }
     if protocol.dialect == "v3":
-        return view | {"op_uuid": fill.op_id, "batch_status": None, "rfq_id": None, "extra_fee": "0", "expected_rebate": "0"}
+        return view | {"op_uuid": fill.op_id, "batch_status": None, "rfq_id": None}
     return view | {"transaction_id": fill.op_id, "tx_status": "pending"}
 
 
@@ -172,14 +174,14 @@ def position_views(ledger: Ledger, kinds: dict[str, str]) -> list[View]:
     return [_position(name, amount, kinds.get(name, "perp")) for name, amount in held]
 
 
-def subaccount_view(subaccount: int, ledger: Ledger, open_orders: Iterable[View], kinds: dict[str, str]) -> View:
+def subaccount_view(subaccount: int, ledger: Ledger, open_orders: Iterable[View], kinds: dict[str, str], protocol: Protocol) -> View:
     """`private/get_subaccount`."""
     cash = text_of(ledger.holdings[CASH])
     zeros = dict.fromkeys(_SUBACCOUNT_ZEROS, "0")
     return zeros | {
         "subaccount_id": subaccount,
         "label": "",
-        "currency": ["all"],
+        "currency": ["all"] if protocol.dialect == "v3" else "all",
         "margin_type": "SM",
         "manager_id": 1,
         "risk_universe_id": 1,

@@ -348,6 +348,11 @@ TestSessions = Sessions.TestCase
 TestSessions.settings = settings(max_examples=25, stateful_step_count=20)
 
 
+def test_an_empty_level_is_no_price(rig: Rig) -> None:
+    rig.play(book().replace(b'"asks":[', b'"asks":[["2000","0"],'))
+    assert placed(rig, time_in_force="ioc", **TAKING)["average_price"] == ASK
+
+
 def test_a_ticker_moves_prices_as_well(rig: Rig) -> None:
     rig.play(ticker(a="2500", b="2499.99", A="1", minp="1", maxp="9999"))
     order = placed(rig, amount="3", time_in_force="ioc", **TAKING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -53,9 +54,13 @@ def test_made_up_records_keep_the_venues_schema() -> None:
 
 def test_what_is_known_counts_first() -> None:
     contents = look_through(items(book(name="ETH-PERP"), book(name="DOGE-PERP")))
-    header = [{"instrument_name": "ETH-PERP", "tick_size": "0.5"}, {"instrument_name": "OTHER-PERP"}]
+    header: list[dict[str, Any]] = [
+        {"instrument_name": "ETH-PERP", "tick_size": "0.5", "perp_details": {"index": "X"}},
+        {"instrument_name": "OTHER-PERP"},
+    ]
     listing = list_instruments(contents, [header, records().values()], "v3")
     assert listing["ETH-PERP"]["tick_size"] == "0.5"
+    assert listing["ETH-PERP"]["perp_details"] == records()["ETH-PERP"]["perp_details"] | {"index": "X"}
     assert listing["ETH-PERP"]["base_asset_address"] == records()["ETH-PERP"]["base_asset_address"]
     assert set(listing) == {"ETH-PERP", "OTHER-PERP", "DOGE-PERP"}
     with pytest.raises(ListingError, match=r"instrument ETH-PERP: .*tick_size"):

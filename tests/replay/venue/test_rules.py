@@ -136,6 +136,10 @@ def test_each_dialect_has_its_own_nonce() -> None:
     params = old.order()
     assert old.code("private/order", params | {"nonce": str(params["nonce"])}) == -32602
     assert old.result("private/order", params)["order"]["nonce"] == params["nonce"]
+    for nonce in (10**12, 10**19 - 1):
+        old.result("private/order", old.order(nonce=nonce))
+    for nonce in (10**12 - 1, 10**19):
+        assert old.code("private/order", old.order(nonce=nonce)) == 11018
     assert old.result("private/order", old.order(amount="0.5000000000000"))["order"]["order_status"] == "open", "v2 takes 18 digits"
 
 
