@@ -47,7 +47,7 @@ def _literal(text: str) -> str:
 
 
 class Recorder:
-    """Puts records on a tape at `path`, or on numbered ones of about `max_bytes` or `max_ns`. `failed` is called if the tape fails, once."""
+    """Puts records on a tape at `path`, or on numbered ones of `max_bytes` or `max_ns`. A failure of the tape calls `failed`, once."""
 
     def __init__(
         self, path: Path, *, max_bytes: int | None = None, max_ns: int | None = None, failed: Callable[[], None] = lambda: None

@@ -404,6 +404,6 @@ def test_credentials_need_a_wallet_that_is_one() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"timeout_ns": 0}, {"silence_ns": 1}, {"max_queued": -1}])
-def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(CallerError):
         SessionSettings(**wrong)
