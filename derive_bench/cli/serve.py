@@ -183,7 +183,7 @@ def _build(args: argparse.Namespace) -> tuple[VenueServer, Iterable[Record]]:
         private_first=args.private_first,
     )
     venue = Venue(protocol, listing, accounts, faults)
-    venue.topics |= contents.topics
+    venue.expect(contents.topics)
     server = VenueServer(
         venue,
         items,

@@ -98,7 +98,7 @@ async def _measure(server: VenueServer, clients: int, seconds: float) -> int:
     url = f"ws://127.0.0.1:{bound}/v3/ws"
     command = ["-m", "derive_bench.replay.venue.load", url, str(clients), str(seconds), *channels]
     began, cpu = time.monotonic(), time.process_time()
-    child = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=asyncio.subprocess.PIPE)
+    child = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=asyncio.subprocess.PIPE, start_new_session=True)
     try:
         output, _ = await child.communicate()
     finally:

@@ -47,13 +47,13 @@ class Contents:
     Attributes:
         digits: decimal places of prices and of amounts seen, by instrument.
         subaccounts: ids of its private channels.
-        topics: its channels.
+        topics: its channels, each with its first frame.
         items: how many were looked through.
     """
 
     digits: dict[str, tuple[int, int]] = field(default_factory=dict)
     subaccounts: set[int] = field(default_factory=set)
-    topics: set[str] = field(default_factory=set)
+    topics: dict[str, bytes] = field(default_factory=dict)
     items: int = 0
 
 
@@ -64,7 +64,7 @@ def look_through(items: Iterable[Item], head: int = HEAD) -> Contents:
         contents.items += 1
         if item.topic is None or item.frame is None:
             continue
-        contents.topics.add(item.topic)
+        contents.topics.setdefault(item.topic, item.frame)
         channel = parse_channel(item.topic)
         if channel.subaccount is not None:
             contents.subaccounts.add(channel.subaccount)

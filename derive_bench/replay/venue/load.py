@@ -88,7 +88,7 @@ async def run_load(url: str, clients: int, seconds: float, channels: list[str]) 
             lambda: _Counter(parts.netloc, parts.path or "/", channels), parts.hostname or "127.0.0.1", parts.port or 80
         )
         counters.append(counter)
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(min(1.0, seconds))
     before = [counter.frames for counter in counters]
     await asyncio.sleep(seconds)
     frames = [counter.frames - first for counter, first in zip(counters, before, strict=True)]

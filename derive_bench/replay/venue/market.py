@@ -20,12 +20,13 @@ from derive_bench.adapter.lenient import NumberText, decode_payload
 from derive_bench.adapter.messages import FullTicker, OrderBook, PublicTrade, Ticker, TickerBody
 from derive_bench.replay.venue.units import to_units
 
-__all__ = ["Level", "Market", "Quote", "levels_of"]
+__all__ = ["QUOTING", "Level", "Market", "Quote", "levels_of"]
 
 _FULL_GROUP = "1"
 _RECENT = 1_000
 """Trade frames of an instrument that are remembered."""
-_QUOTING = frozenset({ChannelKind.ORDERBOOK, ChannelKind.TICKER_SLIM, ChannelKind.TICKER})
+QUOTING = frozenset({ChannelKind.ORDERBOOK, ChannelKind.TICKER_SLIM, ChannelKind.TICKER})
+"""Kinds of channels that prices are taken from."""
 
 Level = tuple[int, int]
 """Price and amount in units of 1e-18."""
@@ -67,7 +68,7 @@ class Market:
     def feed(self, channel: Channel, frame: bytes) -> list[tuple[str, Quote, list[int]]]:
         """Take a frame of the tape: for a watched instrument, its name, quote and the prices it has just traded at."""
         kind, name = channel.kind, channel.instrument_name
-        if name is not None and kind in _QUOTING:
+        if name is not None and kind in QUOTING:
             if kind is ChannelKind.ORDERBOOK and channel.group != _FULL_GROUP:
                 return []
             waiting = self._waiting.setdefault(name, {})

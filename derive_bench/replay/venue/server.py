@@ -291,7 +291,11 @@ class VenueServer:
             return web.Response(status=405, text="POST JSON-RPC here, or open a WebSocket\n", headers={"Allow": "POST"})
         try:
             async with asyncio.timeout(_BODY_TIMEOUT_SEC):
-                body = await request.read() if request.method == "POST" else _encode(dict(request.query))
+                body = (
+                    await request.read()
+                    if request.method == "POST"
+                    else _encode({name: _value(text) for name, text in request.query.items()})
+                )
         except TimeoutError:
             return web.Response(status=408, text="The body did not arrive\n")
         except web.HTTPRequestEntityTooLarge:
@@ -348,6 +352,11 @@ async def _as_response(request: web.BaseRequest, answer: Answer) -> web.StreamRe
     if kind in ("no_reply", "cut_reply") and request.transport is not None:
         request.transport.abort()
     return web.Response(body=answer.payload, content_type=_JSON)
+
+
+def _value(text: str) -> str | int | bool:
+    """A query's value as the JSON it stands for."""
+    return int(text) if text.isdecimal() else {"true": True, "false": False}.get(text, text)
 
 
 def _is_local(request: web.BaseRequest) -> bool:

@@ -22,7 +22,7 @@ from derive_bench.replay.venue.derived import Derived
 from derive_bench.replay.venue.engine import Engine
 from derive_bench.replay.venue.faults import Faults
 from derive_bench.replay.venue.ledger import Change
-from derive_bench.replay.venue.market import Market
+from derive_bench.replay.venue.market import QUOTING, Market
 from derive_bench.replay.venue.orders import Fill, Order
 from derive_bench.replay.venue.outbox import Frame, Outbox
 from derive_bench.replay.venue.subscriptions import PRIVATE, Subscribers
@@ -140,6 +140,15 @@ class Venue:
         if channel.kind not in PRIVATE:
             self.engine.played(channel, frame)
             yield from self.updates()
+
+    def expect(self, topics: Mapping[str, bytes]) -> None:
+        """The tape has these channels, and they begin with these frames: what is known of prices before it is played."""
+        for topic, frame in topics.items():
+            channel = parse_channel(topic)
+            self.topics.add(topic)
+            self.derived.see(channel)
+            if channel.kind in QUOTING:
+                self.market.feed(channel, frame)
 
     def subscribed(self) -> None:
         """Subscriptions have changed."""

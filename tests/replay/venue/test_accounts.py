@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derive_bench.adapter.protocol import V2_MAINNET, V3_MAINNET
@@ -17,6 +17,7 @@ from tests.shared import SHARED, needs_shared
 WALLET = "0x1111111111111111111111111111111111111111"
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 2**255).map(lambda number: number.to_bytes(32)), st.binary(min_size=32, max_size=32))
 def test_the_signer_is_recovered(key: bytes, digest: bytes) -> None:
     signer = Signer(key)

@@ -26,7 +26,8 @@ def test_what_a_tape_has() -> None:
     frames += [note("orderbook.A.1.10", {"bids": 5}), note("ticker_slim.B-PERP.100", {}), book(amount="x", name="C")]
     contents = look_through(items(*frames))
     assert contents.subaccounts == {77}
-    assert {"77.orders", "trades.DOGE-USDC", "x"} <= contents.topics
+    assert {"77.orders", "trades.DOGE-USDC", "x"} <= set(contents.topics)
+    assert contents.topics["77.orders"] == frames[2]
     assert contents.items == len(frames)
     assert contents.digits == {"DOGE-PERP": (5, 1), "DOGE-USDC": (1, 0), "A": (0, 0), "B-PERP": (0, 0), "C": (2, 0)}
     assert look_through(items(*frames), head=1).digits == {"DOGE-PERP": (5, 1)}

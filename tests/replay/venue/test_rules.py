@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derive_bench.adapter.protocol import V2_MAINNET, V3_TESTNET
@@ -182,6 +182,7 @@ def test_post_only_is_repriced_on_request() -> None:
     assert rig.result("private/order", ask)["order"]["limit_price"] == "2874.32"
 
 
+@settings(max_examples=80)
 @given(st.integers(-(10**40), 10**40), st.integers(-(10**30), 10**30))
 def test_units_are_exact(left: int, right: int) -> None:
     assert to_units(text_of(left)) == left

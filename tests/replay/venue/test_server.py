@@ -205,6 +205,8 @@ def test_both_forms_of_http() -> None:
                 url = f"http://127.0.0.1:{it.port}"
                 async with session.get(f"{url}/public/get_instrument?instrument_name=ETH-PERP") as reply:
                     assert (await reply.json())["result"]["instrument_name"] == "ETH-PERP"
+                async with session.get(f"{url}/v3/public/get_all_instruments?instrument_type=perp&expired=false&page_size=1") as reply:
+                    assert len((await reply.json())["result"]["instruments"]) == 1
                 for path in ("", "/venue/status", "/private/get_account"):
                     async with session.get(url + path) as reply:
                         assert reply.status == 405, "what changes anything is a POST"

@@ -91,6 +91,17 @@ def test_v2_has_other_words() -> None:
     assert rig.result("public/get_ticker", {"instrument_name": "ETH-PERP"})["best_ask_price"] == "2874.32"
 
 
+def test_prices_are_known_before_the_tape_is_played() -> None:
+    rig = Rig(playing=False)
+    rig.result("subscribe", {"channels": ["orderbook.ETH-PERP.100.1", "1.orders"]})
+    rig.venue.expect({"orderbook.ETH-PERP.1.10": book(), "9.orders": note("9.orders", []), "trades.ETH-PERP": trade("1"), "odd": b"{"})
+    assert rig.result("public/get_trade_history", {"instrument_name": "ETH-PERP"})["trades"] == [], "not yet"
+    assert rig.result("public/get_ticker", {"instrument_name": "ETH-PERP"})["a"] == "2874.32"
+    assert rig.result("private/order", rig.order(limit_price="2900"))["trades"]
+    assert rig.result("subscribe", {"channels": ["odd"]})["status"] == {"odd": "ok"}
+    assert [topic for _, topic, _ in rig.play(book())] == ["orderbook.ETH-PERP.100.1", "1.orders"]
+
+
 def test_frames_of_the_tape_go_to_who_listens_as_they_are() -> None:
     rig = Rig()
     other = rig.connect(FakeWire())
