@@ -7,7 +7,11 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from derive_bench.replay.synth import cached
+
 RECURSION_LIMIT = sys.getrecursionlimit()
+
+cached.FRAMES = 8_000  # the rows of suite session on a shorter one
 
 settings.register_profile(
     "bounded",

@@ -157,9 +157,10 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
         return _header(self._message, self._instrument, self.ts_init)
 
     @property
-    def as_read(self) -> tuple[int, list[float] | None]:
-        """How many levels are bids, and each level's price and amount as doubles, bids first; None where only texts are exact."""
-        return self._n_bids, self._doubles
+    def as_read(self) -> tuple[int, list[float]]:
+        """How many levels are bids, and each level's price and amount as JSON readers give them, not yet rounded, bids first."""
+        doubles = self._doubles
+        return self._n_bids, [loads(text) for text in self._all_texts()] if doubles is None else doubles
 
     @property
     def deltas(self) -> Sequence[OrderBookDelta]:

@@ -37,6 +37,7 @@ VERBS = {
     "serve": "serve",
     "capture": "capture",
     "synth": "synth",
+    "replay": "replay",
 }
 """What the first word may be instead of a suite, and the module that does it. ``suites.EPILOG`` says each in a line."""
 

@@ -52,6 +52,7 @@ verbs, instead of suites:
   capture    record a live session       python -m derive_bench capture --help
   serve      a local venue for live clients  python -m derive_bench serve --help
   synth      write a made-up session     python -m derive_bench synth --help
+  replay     play sessions through the adapter  python -m derive_bench replay --help
 """
 
 

@@ -34,10 +34,10 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--protocol", choices=PROTOCOL_NAMES, default="v3", help="dialect (default: v3)")
     parser.add_argument("--instruments", type=positive, metavar="N", help="how many (default: all six)")
     parser.add_argument(
-        "--mix", type=_numbers, metavar="KIND=N,…", help="proportions of book, ticker, trade, private (default: 40, 35, 10, 15)"
+        "--mix", type=_numbers, metavar="KIND=N,…", help="proportions of book, ticker, trade, private (default: 45, 30, 10, 15)"
     )
     parser.add_argument(
-        "--depths", type=_depths, metavar="N,…", help="levels a side of the instruments' books, in turn (default: 10,10,20,10,1,10)"
+        "--depths", type=_depths, metavar="N,…", help="levels a side of the instruments' books, in turn (default: 10,20,10,10,10,20)"
     )
     parser.add_argument("--change", type=_permille, metavar="SHARE", help="share of levels that change between snapshots (default: 0.2)")
     parser.add_argument("--rate", type=positive, metavar="N", help="frames received in a second, on average (default: 2000)")

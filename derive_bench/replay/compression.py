@@ -18,7 +18,7 @@ __all__ = ["Encoder", "Source", "encoder"]
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_PIECE: Final = 1 << 18
+_PIECE: Final = 1 << 16
 """Bytes read of a plain file at once, and the most that a gzip stream gives at once."""
 _ZSTD_PIECE: Final = 1 << 12
 """Bytes read of a zstd file at once: a block of a few bytes may stand for 128 KiB."""

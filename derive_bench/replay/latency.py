@@ -1,7 +1,7 @@
 """Latencies: HDR histograms by channel and overall, and the collector's pauses.
 
-Contract: `Latencies.values(channel)` gives the list that a caller appends ns to; `drain` moves what waits there into the histograms
-(three digits, 1 ns to 1,000 s), which costs milliseconds: call it when nothing is due. Histograms are those of the hdrhistogram
+Contract: `Latencies.note` keeps a value, ns; `drain` takes what was kept into the histograms (three digits, 1 ns to 1,000 s), which
+costs milliseconds: call it when nothing is due. Histograms are those of the hdrhistogram
 library; `summary` gives plain numbers, `write_hgrm` the text that HDR plotters read, in microseconds.
 """
 
@@ -23,6 +23,9 @@ __all__ = ["OVERALL", "PERCENTILES", "GcPauses", "Latencies"]
 OVERALL: Final = "overall"
 PERCENTILES: Final = (50.0, 90.0, 99.0, 99.9)
 
+DRAIN_AT: Final = 16_384
+"""Latencies of a channel that wait, at full speed, before they are taken into the histograms."""
+
 _LOWEST: Final = 1
 _HIGHEST: Final = 1_000_000_000_000
 _DIGITS: Final = 3
@@ -38,9 +41,14 @@ class Latencies:
         self._waiting: dict[str, list[int]] = {}
         self._histograms: dict[str, HdrHistogram] = {}
 
-    def values(self, channel: str) -> list[int]:
-        """Return the list to append a channel's latencies to, ns; it stays the same list."""
-        return self._waiting.setdefault(channel, [])
+    def note(self, channel: str, latency_ns: int, most: int = DRAIN_AT) -> None:
+        """Add one latency; when `most` of a channel wait, all are taken into the histograms."""
+        values = self._waiting.get(channel)
+        if values is None:
+            values = self._waiting[channel] = []
+        values.append(latency_ns)
+        if len(values) >= most:
+            self.drain()
 
     @property
     def waiting(self) -> int:

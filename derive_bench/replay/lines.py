@@ -25,34 +25,39 @@ class Lines:
         self._longest = longest
 
     def __iter__(self) -> Iterator[bytes]:
+        for batch in self.batches():
+            first = self.number + 1 - len(batch)
+            for self.number, line in enumerate(batch, first):
+                yield line
+
+    def batches(self) -> Iterator[list[bytes]]:
+        """Yield the same lines in lists; `number` is that of the last in the list."""
         parts: list[bytes] = []
         length, skipping = 0, False
         for piece in self._pieces:
-            first, *more = piece.split(b"\n")
-            if not skipping:
-                parts.append(first)
-                length += len(first)
-                if length > self._longest:
+            lines = piece.split(b"\n")
+            if b"\r" in piece or (parts and parts[-1].endswith(b"\r")):
+                lines = [line.removesuffix(b"\r") for line in lines[:-1]] + lines[-1:]
+            last = lines.pop()
+            if not lines:
+                parts.append(last)
+                length += len(last)
+                if skipping or length > self._longest:
                     skipping = True
                     parts.clear()
-            if not more:
                 continue
-            self.number += 1
             if skipping:
-                self.too_long.append(self.number)
-            else:
-                yield _without_return(parts[0] if len(parts) == 1 else b"".join(parts))
-            last = more.pop()
-            for line in more:
+                del lines[0]
                 self.number += 1
-                yield _without_return(line)
+                self.too_long.append(self.number)
+            elif parts:
+                lines[0] = b"".join((*parts, lines[0])).removesuffix(b"\r")
             parts, length, skipping = [last], len(last), False
+            self.number += len(lines)
+            if lines:
+                yield lines
         if skipping:
             self.number += 1
             self.too_long.append(self.number)
         else:
             self.rest = b"".join(parts)
-
-
-def _without_return(line: bytes) -> bytes:
-    return line[:-1] if line.endswith(b"\r") else line

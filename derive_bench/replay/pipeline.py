@@ -82,6 +82,10 @@ class Pipeline:
 
     def __init__(self, instruments: InstrumentRegistry) -> None:
         self.instruments = instruments
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything: orders, trades, requests."""
         self.message: Frame | None = None
         """The last frame that could be decoded."""
         self._dispatchers: dict[int, Dispatcher] = {}

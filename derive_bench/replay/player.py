@@ -23,7 +23,7 @@ from derive_bench.adapter.errors import DecodeError, DeriveBenchError, UnknownIn
 from derive_bench.replay.counts import BadFrame, Counts, excerpt
 from derive_bench.replay.digest import EventDigest
 from derive_bench.replay.known import resolve
-from derive_bench.replay.latency import GcPauses, Latencies
+from derive_bench.replay.latency import DRAIN_AT, GcPauses, Latencies
 from derive_bench.replay.pace import Pace, Throughput
 from derive_bench.replay.pipeline import Pipeline
 from derive_bench.replay.reader import open_tape
@@ -33,11 +33,10 @@ from derive_bench.replay.selection import Filter, merged
 
 __all__ = ["BadFrameMet", "Session", "Step"]
 
-_DRAIN_AT: Final = 16_384
-"""Latencies that wait, at full speed, before they are taken into the histograms."""
 _DRAIN_IN_NS: Final = 20_000_000
-"""An idle time long enough to do so at a given speed."""
+"""An idle time long enough to take latencies into their histograms, at a given speed."""
 _WAITING_MOST: Final = 262_144
+"""Latencies that wait at a given speed, should there never be such a time."""
 _YIELD_EVERY: Final = 256
 """Frames after which the async form lets others run."""
 
@@ -167,6 +166,7 @@ class Session:
     def _pass(self, pipeline: Pipeline) -> Iterator[Step | float]:
         clock, counts, pace, chooser = self._clock, self.counts, self.pace, self._filter.chooser()
         receive, every, digest = pipeline.receive, chooser.all, self.digest.update if self._with_digest else None
+        note, most_waiting = self.latencies.note, _WAITING_MOST if pace.paced else DRAIN_AT
         for place, record in merged(self.tapes):
             if not every and not chooser.wants(record):
                 continue
@@ -190,20 +190,14 @@ class Session:
                 continue
             end = clock()
             kind = counts.frame(pipeline.message, len(record.raw), connection, events)
-            if self._with_latencies:
-                self._note(kind, end - (begin if due is None else due), paced=due is not None)
             if due is not None:
                 pace.note(begin - due)
+            if self._with_latencies:
+                note(kind, end - (begin if due is None else due), most_waiting)
             self.throughput.add(end, len(record.raw))
             if digest is not None:
                 digest(events)
             yield Step(record, events)
-
-    def _note(self, kind: str, latency_ns: int, *, paced: bool) -> None:
-        values = self.latencies.values(kind)
-        values.append(latency_ns)
-        if len(values) >= (_WAITING_MOST if paced else _DRAIN_AT):
-            self.latencies.drain()
 
     def _aside(self, record: Record, connection: str, pipeline: Pipeline) -> None:
         """Take what is no received frame."""

@@ -58,44 +58,45 @@ class Tape:
         with _open(self.path) as file:
             source = Source(self.path, file)
             lines = Lines(source.pieces())
-            found, ended = 0, False
-            for line in lines:
-                try:
-                    # The usual record, without `decode_record`'s questions; whatever fails here is asked them.
-                    fields = orjson.loads(line)
-                    time_ns, direction, connection = fields["t"], fields["dir"], fields["conn"]
-                    frame = Frame(time_ns, fields["frame"].encode(), direction, connection)
-                    usual = type(time_ns) is int and type(connection) is str and (direction == "in" or direction == "out")
-                except (ValueError, LookupError, TypeError, AttributeError):
-                    usual = False
-                if usual:
-                    found += 1
-                    ended = False
-                    yield frame
-                    continue
-                try:
-                    record = decode_record(line)
-                except (NotARecord, TapeError) as error:
-                    found += 1
-                    self._fault(lines.number, str(error))
-                    continue
-                if isinstance(record, (Header, End)):
+            found, ended, loads = 0, False, orjson.loads
+            for batch in lines.batches():
+                for place, line in enumerate(batch):
+                    try:
+                        # The usual record, without `decode_record`'s questions; whatever fails here is asked them.
+                        fields = loads(line)
+                        time_ns, direction = fields["t"], fields["dir"]
+                        frame = Frame(time_ns, fields["frame"].encode(), direction, fields["conn"])
+                        usual = (direction == "in" or direction == "out") and type(time_ns) is int and type(frame.connection) is str
+                    except (ValueError, LookupError, TypeError, AttributeError):
+                        usual = False
+                    if usual:
+                        found += 1
+                        yield frame
+                        continue
+                    number = lines.number + 1 - len(batch) + place
+                    try:
+                        record = decode_record(line)
+                    except (NotARecord, TapeError) as error:
+                        found += 1
+                        self._fault(number, str(error))
+                        continue
                     ended = isinstance(record, End)
-                    if isinstance(record, End):
-                        self._check_end(record, found, lines.number)
-                    found = 0
-                    continue
-                found += 1
-                ended = False
-                yield record
+                    if isinstance(record, (Header, End)):
+                        if isinstance(record, End):
+                            self._check_end(record, found, number)
+                        found = 0
+                        continue
+                    found += 1
+                    yield record
             last = self._last(lines.rest)
             if isinstance(last, End):
                 ended = True
                 self._check_end(last, found, lines.number + 1)
+                found = 0
             elif last is not None:
-                ended = False
+                found += 1
                 yield last
-            self._end(source, lines, ended)
+            self._end(source, lines, ended and found == 0)
 
     def _foreign(self, kind: ForeignKind) -> Iterator[Record]:
         with _open(self.path) as file:

@@ -49,8 +49,8 @@ class Plan:
     frames: int = 100_000
     protocol: str = "v3"
     instruments: int = len(INSTRUMENTS)
-    mix: dict[str, int] = field(default_factory=lambda: {"book": 40, "ticker": 35, "trade": 10, "private": 15})
-    depths: tuple[int, ...] = (10, 10, 20, 10, 1, 10)
+    mix: dict[str, int] = field(default_factory=lambda: {"book": 45, "ticker": 30, "trade": 10, "private": 15})
+    depths: tuple[int, ...] = (10, 20, 10, 10, 10, 20)
     change: int = 200
     rate: int = 2_000
     faults: dict[str, int] = field(default_factory=dict)
