@@ -59,6 +59,8 @@ async def _serve(server: VenueServer, host: str, port: int, name: str, exit_at_e
     for each in pending:
         each.cancel()
     summary = _summary(server)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     await server.stop()
     print(f"served: {summary}", flush=True)
     return done.pop().result()

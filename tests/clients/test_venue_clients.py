@@ -97,6 +97,7 @@ def test_derive_py_trades(urls: tuple[str, str]) -> None:
     assert saw["position"] == [["ETH-PERP", "0.5"]]
     channels = ["balances", "orders", "trades"]
     assert saw["left"] == [*(f"{SUBACCOUNT}.{channel}" for channel in channels), "orderbook.ETH-PERP.1.10"]
+    assert saw["after_the_cut"] == ["open", "cancelled"], "it logged in and subscribed again by itself"
 
 
 def test_ccxt_trades(urls: tuple[str, str]) -> None:

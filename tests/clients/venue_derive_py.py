@@ -11,6 +11,7 @@ import logging
 import sys
 from decimal import Decimal
 from typing import Any
+from urllib.request import Request, urlopen
 
 
 async def main(ws_url: str, http_url: str, key: str, subaccount_id: int) -> dict[str, Any]:
@@ -27,7 +28,8 @@ async def main(ws_url: str, http_url: str, key: str, subaccount_id: int) -> dict
     wallet = Account.from_key(key).address
     settings = ClientConfig(chain=chain, session_key=SecretStr(key), wallet=wallet, subaccount_id=subaccount_id)
     client = WebSocketClient(settings, logger=logging.getLogger("quiet"))
-    await client.connect(on_state_change=lambda state: None)
+    states: list[str] = []
+    await client.connect(on_state_change=lambda state: states.append(state.name))
     saw: dict[str, Any] = {"wallet": client.account.address, "subaccounts": list(client.account.state.subaccount_ids)}
     saw["instruments"] = sorted(client.markets.perp_instruments_cache)
 
@@ -84,6 +86,13 @@ async def main(ws_url: str, http_url: str, key: str, subaccount_id: int) -> dict
     ]
     left = await client.unsubscribe("ticker_slim.ETH-PERP.100")
     saw["left"] = sorted(left.remaining_subscriptions) if left else None
+    await asyncio.to_thread(urlopen, Request(f"{http_url}/venue/cut", data=b"{}"))
+    await until(lambda: states[-2:] == ["RECONNECTING", "CONNECTED"])
+    received, told = len(books), len(orders)
+    again = await client.orders.create(**terms(label="again"))
+    await client.orders.cancel(instrument_name="ETH-PERP", order_id=again.order.order_id)
+    await until(lambda: len(books) > received and len(orders) == told + 2)
+    saw["after_the_cut"] = [order.order_status.value for order in orders[told:]]
     await client.disconnect()
     return saw
 

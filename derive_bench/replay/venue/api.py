@@ -34,6 +34,10 @@ class Api:
         wallet = headers.get(protocol.header_wallet)
         if wallet is not None:
             timestamp, signature = headers.get(protocol.header_timestamp), headers.get(protocol.header_signature)
+            rule = self._venue.faults.strike_headers(peer.number)
+            if rule is not None:
+                self._venue.faults.did(rule)
+                return Answer(refusal_reply(Refused(rule.refusal or 14014, "Asked for by a fault rule")), rule)
             try:
                 peer.account = self._venue.accounts.login(wallet, timestamp, signature)
             except Refused as refused:

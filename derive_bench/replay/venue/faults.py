@@ -14,7 +14,7 @@ delay            it and all behind it wait `ms`
 reorder          it is sent after the next one due to that client (counted when the two have changed places)
 malformed        its first half is sent in its place
 cut              the connection is cut in its place, without a closing handshake
-refuse_login     the request is refused: 14014, or `code`
+refuse_login     the login, by request or by an HTTP request's headers, is refused: 14014, or `code`
 rate_limit       it is refused: -32000
 error            it is refused with `code`
 no_reply         it is done, and not answered
@@ -131,6 +131,11 @@ class Faults:
             if fnmatchcase(topic, rule.channel) and self._strikes(rule, client):
                 return rule
         return None
+
+    def strike_headers(self, client: int) -> Rule | None:
+        """The rule that strikes the login of an HTTP request's headers, always one that refuses."""
+        refusing = (rule for rule in self.request_rules if rule.kind == "refuse_login")
+        return next((rule for rule in refusing if self._strikes(rule, client)), None)
 
     def strike_request(self, method: str, client: int) -> Rule | None:
         """The rule that strikes a request."""

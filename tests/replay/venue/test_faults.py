@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from derive_bench.adapter.signing import rest_auth_headers
 from derive_bench.replay.venue.faults import FRAME_KINDS, BadRule, Faults, Rule, make_rule, parse_rule, spoil
 from derive_bench.replay.venue.outbox import Frame, Outbox
-from tests.replay.venue.venue_support import FakeWire, Rig, note
+from derive_bench.replay.venue.venue import Peer
+from tests.replay.venue.venue_support import NOW_NS, FakeWire, Rig, note
 
 TOPIC = "orderbook.ETH-PERP.1.10"
 
@@ -201,6 +203,15 @@ def test_requests_are_refused_and_counted() -> None:
     assert rig.result("venue/faults")["counts"]["rate_limit"] == 2, "counts stay"
     assert rig.code("venue/inject", {"kind": "explode"}) == -32602
     assert rig.code("venue/inject", {"kind": "error"}) == -32602
+
+
+def test_logins_by_headers_are_refused_and_counted_too() -> None:
+    rig = Rig()
+    headers = rest_auth_headers(rig.signer, rig.protocol, rig.signer.address, NOW_NS // 10**6)
+    rig.result("venue/inject", {"kind": "refuse_login", "every": 2, "code": 14030})
+    replies = [json.loads(rig.api.over_http(Peer(is_local=True), "private/get_account", b"{}", headers).payload) for _ in range(4)]
+    assert [reply.get("error", {}).get("code") for reply in replies] == [None, 14030, None, 14030]
+    assert rig.result("venue/faults")["counts"]["refuse_login"] == 2
 
 
 def test_faults_strike_each_client_by_itself() -> None:
