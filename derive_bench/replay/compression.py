@@ -20,8 +20,10 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _PIECE: Final = 1 << 16
 """Bytes read of a plain file at once, and the most that a gzip stream gives at once."""
-_ZSTD_PIECE: Final = 1 << 12
-"""Bytes read of a zstd file at once: a block of a few bytes may stand for 128 KiB."""
+_ZSTD_STEP: Final = 1 << 9
+"""Bytes of a zstd stream that are decompressed at once: a block of a few bytes may stand for 128 KiB."""
+_HEAD: Final = 1 << 12
+"""Bytes from which the kind of a file is told."""
 _GZIP_WBITS: Final = 31
 _GZIP_LEVEL: Final = 4
 _ZSTD_LEVEL: Final = 3
@@ -93,11 +95,13 @@ class Source:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the content, up to where it can be read; the same bytes however the file is read."""
-        head = self._read(_ZSTD_PIECE)
+        head = self._read(_HEAD)
         if head.startswith(_GZIP):
             yield from self._gzip(head)
         elif head.startswith(_ZSTD):
             yield from self._zstd(head)
+        elif head and (_GZIP.startswith(head) or _ZSTD.startswith(head)):
+            self.damage = "the compressed stream is cut off in its first bytes"
         else:
             while head:
                 yield head
@@ -118,7 +122,7 @@ class Source:
                     yield piece
                 data = stream.unconsumed_tail
                 if stream.eof:
-                    data = stream.unused_data.lstrip(b"\0") or self._read(_ZSTD_PIECE)
+                    data = stream.unused_data.lstrip(b"\0") or self._read(_HEAD)
                     if not data:
                         return
                     stream = zlib.decompressobj(_GZIP_WBITS)
@@ -133,23 +137,26 @@ class Source:
     def _zstd(self, data: bytes) -> Iterator[bytes]:
         zstandard = _zstandard(self.path)
         stream = zstandard.ZstdDecompressor().decompressobj()
+        gathered: list[bytes] = []
+        size = 0
         try:
             while data:
-                piece = stream.decompress(data)
-                if piece:
-                    yield piece
-                data = b""
-                if stream.eof:
-                    data = stream.unused_data or self._read(_ZSTD_PIECE)
-                    if not data:
-                        return
+                piece, rest = stream.decompress(data[:_ZSTD_STEP]), data[_ZSTD_STEP:]
+                gathered.append(piece)
+                size += len(piece)
+                if size >= _PIECE:
+                    yield b"".join(gathered)
+                    gathered.clear()
+                    size = 0
+                whole = stream.eof
+                if whole:
+                    rest = stream.unused_data + rest
                     stream = zstandard.ZstdDecompressor().decompressobj()
-                else:
-                    data = self._read(_ZSTD_PIECE)
+                data = rest or self._read(_PIECE)
+            self.damage = None if whole else "the zstd stream is cut off"
         except zstandard.ZstdError as error:
             self.damage = f"the zstd stream is damaged: {error}"
-            return
-        self.damage = "the zstd stream is cut off"
+        yield b"".join(gathered)
 
 
 def _zstandard(path: Path) -> Any:

@@ -161,7 +161,9 @@ def open_tape(path: str | Path) -> Tape:
     with _open(path) as file:
         source = Source(path, file)
         lines = Lines(source.pieces())
-        first = next((line for line in lines if line.strip()), lines.rest)
+        first = next((line for line in lines if line.strip()), None)
+        if first is None:
+            first = lines.rest
     if len(first) < len(_HEADER_START) and _HEADER_START.startswith(first):
         return Tape(path, "tape", Header())
     try:
