@@ -12,16 +12,13 @@ _TITLES: Final = {code: meaning[0].upper() + meaning[1:] for code, meaning in ER
 
 
 class Refused(Exception):
-    """A request is refused. `code` is one of the venue's; `data` says what is wrong, a text or a JSON object."""
+    """A request is refused. `code` is one of the venue's; `data` says what is wrong."""
 
-    def __init__(self, code: int, data: str | dict[str, Any] | None = None) -> None:
+    def __init__(self, code: int, data: str | None = None) -> None:
         super().__init__(f"{code} {_TITLES.get(code, 'error')}: {data}")
         self.code = code
         self.data = data
 
     def document(self) -> dict[str, Any]:
-        """The `error` member of the reply."""
-        error: dict[str, Any] = {"code": self.code, "message": _TITLES.get(self.code, "Error")}
-        if self.data is not None:
-            error["data"] = self.data
-        return error
+        """The `error` member of the reply, whose three fields are always there."""
+        return {"code": self.code, "message": _TITLES.get(self.code, "Error"), "data": self.data}
