@@ -90,12 +90,14 @@ async def run_load(url: str, clients: int, seconds: float, channels: list[str]) 
         counters.append(counter)
     await asyncio.sleep(min(1.0, seconds))
     before = [counter.frames for counter in counters]
+    bytes_before = sum(counter.bytes for counter in counters)
     await asyncio.sleep(seconds)
     frames = [counter.frames - first for counter, first in zip(counters, before, strict=True)]
+    received = sum(counter.bytes for counter in counters) - bytes_before
     for counter in counters:
         counter.stopped = True
         counter.transport.close()
-    return {"frames": frames, "bytes": sum(counter.bytes for counter in counters), "cut": sum(counter.is_cut for counter in counters)}
+    return {"frames": frames, "bytes": received, "cut": sum(counter.is_cut for counter in counters)}
 
 
 if __name__ == "__main__":
