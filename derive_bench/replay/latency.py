@@ -40,6 +40,7 @@ class Latencies:
     def __init__(self) -> None:
         self._waiting: dict[str, list[int]] = {}
         self._histograms: dict[str, HdrHistogram] = {}
+        self._totals: dict[str, int] = {}
 
     def note(self, channel: str, latency_ns: int, most: int = DRAIN_AT) -> None:
         """Add one latency; when `most` of a channel wait, all are taken into the histograms."""
@@ -62,6 +63,7 @@ class Latencies:
                 histogram = self._histograms.get(channel)
                 if histogram is None:
                     histogram = self._histograms[channel] = _histogram()
+                self._totals[channel] = self._totals.get(channel, 0) + sum(values)
                 for value, count in Counter(values).items():
                     histogram.record_value(min(max(value, _LOWEST), _HIGHEST), count)
                 values.clear()
@@ -75,8 +77,10 @@ class Latencies:
         return {OVERALL: overall} | {channel: self._histograms[channel] for channel in sorted(self._histograms)}
 
     def summaries(self) -> dict[str, dict[str, Any]]:
-        """Return each histogram's figures, ns, and its curve: percentile, value, values up to it."""
-        return {channel: _summary(histogram) for channel, histogram in self.by_channel().items() if histogram.total_count}
+        """Return each histogram's figures, ns, and its curve: percentiles, and the values that so many are not above."""
+        histograms = self.by_channel()
+        totals = {OVERALL: sum(self._totals.values()), **self._totals}
+        return {channel: _summary(histogram, totals[channel]) for channel, histogram in histograms.items() if histogram.total_count}
 
     def write_hgrm(self, folder: Path) -> list[Path]:
         """Write one `.hgrm` file for each channel and return their paths. Raises `TapeError`."""
@@ -128,14 +132,13 @@ def _histogram() -> HdrHistogram:
     return HdrHistogram(_LOWEST, _HIGHEST, _DIGITS)
 
 
-def _summary(histogram: HdrHistogram) -> dict[str, Any]:
-    curve = [
-        [point.percentile_level_iterated_to, point.value_iterated_to, point.total_count_to_this_value]
-        for point in histogram.get_percentile_iterator(_TICKS)
-    ]
-    return {"count": histogram.total_count, **_figures(histogram), "mean_ns": round(histogram.get_mean_value()), "curve": curve}
+def _summary(histogram: HdrHistogram, total_ns: int) -> dict[str, Any]:
+    count = histogram.total_count
+    points = [100.0 * (1.0 - 0.5 ** (tick / _TICKS)) for tick in range(_TICKS * count.bit_length())]
+    curve = [[point, value] for point, value in histogram.get_percentile_to_value_dict([*points, 100.0]).items()]
+    return {"count": count, **_figures(histogram), "mean_ns": round(total_ns / count), "curve": curve}
 
 
 def _figures(histogram: HdrHistogram) -> dict[str, int]:
-    shares = {f"p{percentile:g}_ns": histogram.get_value_at_percentile(percentile) for percentile in PERCENTILES}
-    return {**shares, "max_ns": histogram.get_max_value()}
+    values = histogram.get_percentile_to_value_dict(list(PERCENTILES))
+    return {**{f"p{percentile:g}_ns": value for percentile, value in values.items()}, "max_ns": histogram.get_max_value()}

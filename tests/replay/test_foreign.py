@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from derive_bench.replay.foreign import line_reader, recognise
 from derive_bench.replay.reader import open_tape
-from derive_bench.replay.records import Disconnect, Frame, Record
+from derive_bench.replay.records import Disconnect, Record
 from tests.replay.tapes import raws, session
 
 MESSAGES = [b'{"a":1}', b'{"method":"subscription","params":{"channel":"x","data":[]}}', b'{"b":"\xc3\xa9"}']
@@ -44,12 +44,12 @@ def test_times_of_tardis_have_nine_digits(tmp_path: Path) -> None:
     assert [record.time_ns for record in records] == [1_583_020_800_123_456_700, 1_583_020_801_000_000_000]
 
 
-@given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)), st.integers(0, 999_999_999))
-def test_a_time_is_exact(moment: datetime, ns: int) -> None:
-    moment = moment.replace(microsecond=0)
-    record = line_reader("tardis")(f"{moment.isoformat()}.{ns:09}Z {{}}".encode())
+@given(st.integers(0, 7 * 10**9), st.integers(0, 999_999_999))
+def test_a_time_is_exact(second: int, ns: int) -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
+    record = line_reader("tardis")(f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09}Z {{}}".encode())
     assert record is not None
-    assert record.time_ns == (moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1) * 10**9 + ns
+    assert record.time_ns == second * 10**9 + ns
 
 
 def test_an_empty_line_of_tardis_is_a_disconnect_once(tmp_path: Path) -> None:

@@ -217,10 +217,14 @@ def test_a_full_disk_is_an_error_and_a_readable_file(tmp_path: Path, monkeypatch
     path = tmp_path / f"a.jsonl{ending}"
     writer = TapeWriter(path, header)
     monkeypatch.setattr(os, "write", write_partly)
-    with pytest.raises(TapeError, match="No space left on device"):
+
+    def write_all() -> None:
         for record in records * 20:
             writer.write(record)
             writer.flush()
+
+    with pytest.raises(TapeError, match="No space left on device"):
+        write_all()
     with pytest.raises(TapeError, match="after a failure"):
         writer.write(records[0])
     writer.close()

@@ -1,0 +1,13 @@
+from derive_bench.replay.player import Session as Session
+from derive_bench.replay.reader import Tape as Tape
+from derive_bench.replay.reader import open_tape as open_tape
+from derive_bench.replay.records import Connect as Connect
+from derive_bench.replay.records import Disconnect as Disconnect
+from derive_bench.replay.records import Frame as Frame
+from derive_bench.replay.records import Header as Header
+from derive_bench.replay.records import Record as Record
+from derive_bench.replay.records import TapeError as TapeError
+from derive_bench.replay.report import Report as Report
+from derive_bench.replay.rotation import RotatingWriter as RotatingWriter
+from derive_bench.replay.selection import Filter as Filter
+from derive_bench.replay.writer import TapeWriter as TapeWriter
