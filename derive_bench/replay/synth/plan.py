@@ -23,7 +23,7 @@ KINDS: Final = ("book", "ticker", "trade", "private")
 BOOK_DEPTHS: Final = (1, 10, 20, 100)
 
 START_NS: Final = 1_790_871_600_000_000_000
-"""When a session begins: 2026-10-01T15:40:00Z, whatever the clock says."""
+"""When a session begins: 2026-10-01T16:20:00Z, whatever the clock says."""
 
 
 class PlanRefused(CallerError):
