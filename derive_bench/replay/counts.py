@@ -62,7 +62,7 @@ class Counts:
         self.bytes = 0
         self.sent = 0
         """Frames that we sent."""
-        self.events: Counter[type] = Counter()
+        self._events: Counter[tuple[type, ...]] = Counter()
         self.channels: dict[str, ChannelCount] = {}
         self.undecodable = 0
         self.unknown_instruments: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class Counts:
         """Count a frame and its events; return its kind of channel."""
         self.frames += 1
         self.bytes += size
-        self.events.update(map(type, events))
+        self._events[tuple(map(type, events))] += 1
         if type(message) is Subscription:
             topic = self._topics.get((connection, message.topic)) or self._learn(connection, message.topic)
             kind = topic.kind
@@ -107,6 +107,14 @@ class Counts:
                 self.bad.append(bad)
         else:
             self.unknown_instruments[unknown_instrument] += 1
+
+    def events(self) -> dict[str, int]:
+        """Return how many events of each type there were, in order of their names."""
+        counts: Counter[str] = Counter()
+        for kinds, frames in self._events.items():
+            for kind in kinds:
+                counts[kind.__name__] += frames
+        return dict(sorted(counts.items()))
 
     def disconnected(self, connection: str) -> None:
         """Count a disconnect; numbers on this connection begin anew."""

@@ -77,7 +77,7 @@ def make_report(
             {"number": bad.number, "time_ns": bad.time_ns, "connection": bad.connection, "reason": bad.reason, "excerpt": bad.excerpt}
             for bad in counts.bad
         ],
-        "events": {kind.__name__: count for kind, count in sorted(counts.events.items(), key=lambda item: item[0].__name__)},
+        "events": counts.events(),
         "channels": channels,
         "overall": summaries.get(OVERALL),
         "rate": pace.as_dict(counts.frames),

@@ -77,7 +77,7 @@ def test_replay_tells_counts_and_digest(tape: Path, capsys: pytest.CaptureFixtur
 
 
 def test_replay_writes_report_curves_and_events(tape: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = ["--json", tmp_path / "r.json", "--hgrm", tmp_path / "curves", "--events", tmp_path / "e.jsonl.gz"]
+    files: list[str | Path] = ["--json", tmp_path / "r.json", "--hgrm", tmp_path / "curves", "--events", tmp_path / "e.jsonl.gz"]
     assert run(capsys, "replay", tape, *files)[0] == 0
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["schema"] == "derive_bench.replay/1"
@@ -100,9 +100,8 @@ def test_replay_prints_json_alone_when_asked(tape: Path, capsys: pytest.CaptureF
 
 
 def test_times_are_iso_or_ns(tape: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counts = []
-    for text in ("2026-10-01T16:20:00.1", "2026-10-01T18:20:00.100+02:00", "1790871600100000000"):
-        counts.append(json.loads(run(capsys, "replay", tape, "--json", "-", "--to", text)[1])["counts"]["frames"])
+    texts = ("2026-10-01T16:20:00.1", "2026-10-01T18:20:00.100+02:00", "1790871600100000000")
+    counts = [json.loads(run(capsys, "replay", tape, "--json", "-", "--to", text)[1])["counts"]["frames"] for text in texts]
     assert 0 < counts[0] < 500
     assert len(set(counts)) == 1
 

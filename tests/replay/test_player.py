@@ -40,7 +40,8 @@ def report(*paths: Path, **settings: Any) -> dict[str, Any]:
     played = Session.open(*paths, **settings)
     for _ in played.steps():
         pass
-    return played.report().data
+    data: dict[str, Any] = played.report().data
+    return data
 
 
 def test_counts_are_exactly_what_was_injected(faulty: Path) -> None:
