@@ -11,7 +11,7 @@ from derive_bench.replay.synth import cached
 
 RECURSION_LIMIT = sys.getrecursionlimit()
 
-cached.FRAMES = 8_000  # the rows of suite session on a shorter one
+cached.FRAMES = 12_000  # the rows of suite session on a shorter one
 
 settings.register_profile(
     "bounded",

@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--protocol", choices=PROTOCOL_NAMES, default="v3", help="dialect (default: v3)")
     parser.add_argument("--instruments", type=positive, metavar="N", help="how many (default: all six)")
     parser.add_argument(
-        "--mix", type=_numbers, metavar="KIND=N,…", help="proportions of book, ticker, trade, private (default: 45, 30, 10, 15)"
+        "--mix", type=_numbers, metavar="KIND=N,…", help="proportions of book, ticker, trade, private (default: 48, 32, 10, 10)"
     )
     parser.add_argument(
         "--depths", type=_depths, metavar="N,…", help="levels a side of the instruments' books, in turn (default: 10,20,10,10,10,20)"

@@ -91,10 +91,11 @@ def text(value: int, places: int) -> str:
     """Return `value` units of 10**-`places` as plain text without trailing zeros."""
     if places == 0:
         return str(value)
-    whole, part = divmod(abs(value), 10**places)
-    fraction = f"{part:0{places}}".rstrip("0")
-    sign = "-" if value < 0 else ""
-    return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"
+    if value < 0:
+        return f"-{text(-value, places)}"
+    digits = str(value).zfill(places + 1)
+    fraction = digits[-places:].rstrip("0")
+    return f"{digits[:-places]}.{fraction}" if fraction else digits[:-places]
 
 
 INSTRUMENTS: Final = (

@@ -49,7 +49,7 @@ class Plan:
     frames: int = 100_000
     protocol: str = "v3"
     instruments: int = len(INSTRUMENTS)
-    mix: dict[str, int] = field(default_factory=lambda: {"book": 45, "ticker": 30, "trade": 10, "private": 15})
+    mix: dict[str, int] = field(default_factory=lambda: {"book": 48, "ticker": 32, "trade": 10, "private": 10})
     depths: tuple[int, ...] = (10, 20, 10, 10, 10, 20)
     change: int = 200
     rate: int = 2_000
