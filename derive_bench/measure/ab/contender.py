@@ -96,8 +96,9 @@ def _none(_: Inputs) -> NoReturn:
 def choose(base: Contender, head: Contender, suites: Sequence[str], filters: Sequence[str]) -> tuple[list[Row], list[Row]]:
     """The rows of either tree that a selection means, with all parts and controls that they name, transitively.
 
-    There are at least :data:`CONTROLS` controls: a single one's noise would be everyone's. A part explains a change, and a control measures the drift, so they come along with a filter, too. What one tree does not know the other
-    may: only what neither knows is refused.
+    There are at least :data:`CONTROLS` controls: a single one's noise would be everyone's. A part explains a change, and a control
+    measures the drift, so they come along with a filter, too. What one tree does not know the other may: only what neither knows is
+    refused.
 
     Raises:
         SelectionError
