@@ -28,6 +28,8 @@ REPLY: Final = "reply"
 _OTHER: Final = "other"
 _UNKNOWN: Final = "unknown"
 _EXCERPT: Final = 120
+_NAMES_MOST: Final = 1_000
+_TOPICS_MOST: Final = 65_536
 
 
 class BadFrame(Struct, frozen=True):
@@ -90,7 +92,7 @@ class Counts:
             elif kind == ChannelKind.ORDERS:
                 self._check_order_times(topic, message.data)
             elif kind == _UNKNOWN:
-                self.unknown_topics[message.topic] += 1
+                self._count_name(self.unknown_topics, message.topic)
         else:
             kind = REPLY if isinstance(message, (Response, ErrorResponse)) else _OTHER
         self._add(kind, size)
@@ -106,7 +108,7 @@ class Counts:
             if len(self.bad) < SHOWN:
                 self.bad.append(bad)
         else:
-            self.unknown_instruments[unknown_instrument] += 1
+            self._count_name(self.unknown_instruments, unknown_instrument)
 
     def events(self) -> dict[str, int]:
         """Return how many events of each type there were, in order of their names."""
@@ -143,8 +145,15 @@ class Counts:
             "disconnects": self.disconnects,
         }
 
+    @staticmethod
+    def _count_name(names: Counter[str], name: str) -> None:
+        """Count a name; once there are very many, new ones count as `…`, so that memory stays bounded."""
+        names[name if name in names or len(names) < _NAMES_MOST else "…"] += 1
+
     def _learn(self, connection: str, topic: str) -> _Topic:
         kind = parse_channel(topic).kind
+        if len(self._topics) >= _TOPICS_MOST:
+            self._topics.clear()
         new = self._topics[connection, topic] = _Topic(_UNKNOWN if kind is ChannelKind.OTHER else kind.value)
         return new
 
