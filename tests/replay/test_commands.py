@@ -77,19 +77,20 @@ def test_replay_tells_counts_and_digest(tape: Path, capsys: pytest.CaptureFixtur
 
 
 def test_replay_writes_report_curves_and_events(tape: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files: list[str | Path] = ["--json", tmp_path / "r.json", "--hgrm", tmp_path / "curves", "--events", tmp_path / "e.jsonl.gz"]
+    files: list[str | Path] = ["--json", tmp_path / "r.json", "--events", tmp_path / "e.jsonl.gz"]
     assert run(capsys, "replay", tape, *files)[0] == 0
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["schema"] == "derive_bench.replay/1"
     assert report["counts"]["frames"] == 500
-    assert (tmp_path / "curves" / "overall.hgrm").exists()
     code, out, _ = run(capsys, "replay", tape, "--against", tmp_path / "e.jsonl.gz")
     assert code == 0
     assert "the same" in out
-    code, out, _ = run(capsys, "replay", tape, "--channel", "trades.*", "--against", tmp_path / "e.jsonl.gz")
+    curves: list[str | Path] = ["--channel", "trades.*", "--hgrm", tmp_path / "curves"]
+    code, out, _ = run(capsys, "replay", tape, *curves, "--against", tmp_path / "e.jsonl.gz")
     assert code == 1
     assert "first difference" in out
     assert run(capsys, "replay", tape, "--events", tmp_path / "e.jsonl.gz")[0] == 2
+    assert sorted(path.name for path in (tmp_path / "curves").iterdir()) == ["overall.hgrm", "trades.hgrm"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves", "day.jsonl.zst", "e.jsonl.gz", "r.json"]
 
 

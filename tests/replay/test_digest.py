@@ -143,7 +143,7 @@ def parsed_numbers(raw: bytes) -> list[re.Match[bytes]]:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_another_digit_in_a_parsed_number_is_another_digest(data: st.DataObject) -> None:
     header, records = session(120, 3)
     numbers = [(place, match) for place, record in enumerate(records) if isinstance(record, Frame) for match in parsed_numbers(record.raw)]
@@ -164,6 +164,7 @@ def test_unknown_fields_change_nothing() -> None:
 
 
 @given(st.integers(1, 3), st.integers(0, 3), st.integers(2**45, 2**60))
+@settings(max_examples=50)
 def test_numbers_too_large_for_doubles_are_told_apart(price_places: int, size_places: int, raw: int) -> None:
     registry = InstrumentRegistry([guess("A-PERP", price_places, size_places)])
 
