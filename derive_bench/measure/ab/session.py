@@ -5,9 +5,9 @@ thrown away: it calibrates each row once, in base, and both use these loops; and
 round, pairs in which either process met a disturbed machine are made again, a tenth of the round at most; what was measured plays no part.
 
 Rounds, and not values, are what a verdict counts, and in each the memory layout and the hash seed are dealt anew. So
-:data:`INTERLEAVED` has twice the rounds of ``standard``, with fewer and shorter values: five pairs, with four degrees of freedom, show
-ten percent on a quiet machine only. Rows share a process, which saves most of the time; what a row owes to its neighbours it owes them
-on both sides.
+:data:`INTERLEAVED` has twice the rounds of ``standard``: five pairs, with four degrees of freedom, show ten percent on a quiet machine
+only. Its values last a millisecond, less than a time slice: on two busy CPUs some of twenty are undisturbed, where of values five times
+as long hardly one is. Rows share a process, which saves most of the time; what a row owes to its neighbours it owes them on both sides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from derive_bench.measure.worker import Task
 
 __all__ = ["INTERLEAVED", "PairedSession"]
 
-INTERLEAVED = Profile("interleaved", processes=10, values=4, warmups=1, min_time=0.005, rows_per_process=12)
+INTERLEAVED = Profile("interleaved", processes=10, values=20, warmups=2, min_time=0.001, rows_per_process=12)
 """The default of an interleaved comparison."""
 
 Runs = dict[str, list[pyperf.Run]]

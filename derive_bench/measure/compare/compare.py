@@ -1,8 +1,12 @@
 """Compare two results: ``compare(base, head)``.
 
 A row is slower or faster if its change, with the machine's drift divided out, is beyond the threshold (half the gate), the quartiles
-of all values are disjoint, the sign holds in :data:`REPETITION` of the rounds, and chance is ruled out (see :mod:`statistics`). It is
+of its rounds are disjoint, the sign holds in :data:`REPETITION` of the rounds, and chance is ruled out (see :mod:`statistics`). It is
 the same if the change is within the threshold and its 95 % margin, too; everything else is noisy, with the reason.
+
+A round's figure is the fastest of its values. Each value is a mean of many calls already, and what disturbs one, a neighbour or a lost
+time slice, only makes it slower: measured on a machine of two busy CPUs, the fastest of twenty values of a millisecond scatters half as
+much between processes as their median.
 
 The controls, rows that run none of our code, show the drift. From results that were not interleaved it is taken out of each round by
 itself where there are :data:`CONTROLS_FOR_ROUNDS` of them: a machine that changes its speed between rounds is common.
@@ -129,29 +133,33 @@ def _timed(names: Sequence[str], base: Measured, head: Measured, gate: float, pa
     samples, values = {}, {}
     for name in names:
         values[name] = _levelled(base.rounds[name], head.rounds[name], levels, paired)
-        before, after = ([math.log(median(round_)) for round_ in side] for side in values[name])
+        before, after = ([math.log(figure) for figure in side] for side in values[name])
         samples[name] = Samples(before, after, paired)
     floor = max(LEAST_DEVIATION, typical_deviation(samples))
     estimates = {name: estimate(sample, floor) for name, sample in samples.items()}
     drift, doubt = _drift({name: found for name, found in estimates.items() if is_control(name)})
     shift = math.log(drift.ratio)
     shifted = {name: Estimate(found.change - shift, math.hypot(found.error, doubt), found.freedom) for name, found in estimates.items()}
-    tested = [name for name in names if shifted[name].freedom]
-    chances = [student(shifted[name].change / shifted[name].error, shifted[name].freedom) for name in tested]
-    p = dict(zip(tested, holm(chances), strict=True))
+    p = _chances({name: found for name, found in shifted.items() if not is_control(name)})
+    p |= _chances({name: found for name, found in shifted.items() if is_control(name)})
     changes = []
     for name in names:
         found, sample = shifted[name], samples[name]
         ratio = math.exp(found.change)
         margin = math.expm1(critical(found.freedom) * found.error) if found.freedom else math.inf
-        before, after = ([value for round_ in side for value in round_] for side in values[name])
+        before, after = values[name]
         apart = _disjoint(before, [value / drift.ratio for value in after])
         verdict, reason = _judge(ratio, margin, p.get(name, 1.0), apart, Samples(sample.base, _moved(sample.head, shift), paired), gate / 2)
         control = is_control(name)
-        old, new = (median(value for round_ in side.rounds[name] for value in round_) for side in (base, head))
+        old, new = (median(map(min, side.rounds[name])) for side in (base, head))
         failed = verdict is Verdict.SLOWER and ratio - 1 > gate and not control
         changes.append(Change(name, old, new, ratio, margin, p.get(name, 1.0), verdict, control, reason, failed))
     return drift, changes
+
+
+def _chances(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    tested = {name: student(found.change / found.error, found.freedom) for name, found in estimates.items() if found.freedom}
+    return dict(zip(tested, holm(list(tested.values())), strict=True))
 
 
 def _moved(logs: Sequence[float], shift: float) -> list[float]:
@@ -181,25 +189,19 @@ def _levels(side: Measured, names: Sequence[str]) -> Mapping[int, float]:
     complete = [name for name in controls if len(side.rounds[name]) == rounds]
     if len(complete) < CONTROLS_FOR_ROUNDS or rounds < 2:
         return {}
-    logs = {name: [math.log(median(values)) for values in side.rounds[name]] for name in complete}
+    logs = {name: [math.log(min(values)) for values in side.rounds[name]] for name in complete}
     return {number: median(logs[name][number] - median(logs[name]) for name in complete) for number in range(rounds)}
 
 
-def _levelled(base: Rounds, head: Rounds, levels: Sequence[Mapping[int, float]], paired: bool) -> tuple[Rounds, Rounds]:
-    """Values without the machine's changes between rounds: by the controls or, in paired rounds, by the pair's own level."""
+def _levelled(base: Rounds, head: Rounds, levels: Sequence[Mapping[int, float]], paired: bool) -> tuple[list[float], list[float]]:
+    """The rounds' figures without the machine's changes between rounds: by the controls or, in paired rounds, by the pair's own level."""
+    before, after = list(map(min, base)), list(map(min, head))
     if paired:
-        count = min(len(base), len(head))
-        pairs = [math.sqrt(median(base[number]) * median(head[number])) for number in range(count)]
-        return tuple(_over(base[i], pairs[i]) for i in range(count)), tuple(_over(head[i], pairs[i]) for i in range(count))
-    before, after = (
-        tuple(_over(values, math.exp(found.get(number, 0.0))) for number, values in enumerate(side))
-        for side, found in zip((base, head), levels, strict=True)
-    )
+        pairs = [(one / math.sqrt(one * other), other / math.sqrt(one * other)) for one, other in zip(before, after, strict=False)]
+        return [one for one, _ in pairs], [other for _, other in pairs]
+    for figures, found in zip((before, after), levels, strict=True):
+        figures[:] = [figure / math.exp(found.get(number, 0.0)) for number, figure in enumerate(figures)]
     return before, after
-
-
-def _over(values: Sequence[float], level: float) -> tuple[float, ...]:
-    return tuple(value / level for value in values)
 
 
 def _drift(controls: Mapping[str, Estimate]) -> tuple[Drift, float]:

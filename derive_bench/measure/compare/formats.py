@@ -144,7 +144,7 @@ def _method(comparison: Comparison) -> str:
     )
     return (
         f"{rounds}; a verdict needs a change of {comparison.threshold:.1%}, disjoint quartiles, repetition over the rounds and p <= 0.05 "
-        "over all rows together (Student's t of round medians, Holm)"
+        "over all rows together (Student's t of each round's fastest value, Holm)"
     )
 
 

@@ -1,9 +1,9 @@
 """Statistics: is a row's change more than chance?
 
-All on logarithms of round medians, a round being one worker process. Interleaved results are compared round by round (the differences of
-pairs), others as two samples. A round beyond three robust standard deviations of its row is pulled in to there, so that one bad
-moment neither makes a verdict nor hides one. The test is Student's, with one change: a row's standard deviation never counts as smaller
-than the typical row's, since among many rows with few rounds each some are steady by chance, and these make false alarms. Holm's
+All on logarithms of the rounds' figures, a round being one worker process. Interleaved results are compared round by round (the
+differences of pairs), others as two samples. A round beyond three robust standard deviations of its row is pulled in to there, so that
+one bad moment neither makes a verdict nor hides one. The test is Student's, with one change: a row's standard deviation never counts as
+smaller than the typical row's, since among many rows with few rounds each some are steady by chance, and these make false alarms. Holm's
 correction holds the chance of any false alarm in a whole comparison at :data:`ALPHA`.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean, median
 
 __all__ = ["ALPHA", "Estimate", "Samples", "critical", "estimate", "holm", "quantile", "robust_deviation", "student"]
@@ -27,7 +28,7 @@ FENCE = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Logarithms of a row's round medians; in paired ones, place by place of the same round."""
+    """Logarithms of a row's figures, one a round; in paired ones, place by place of the same round."""
 
     base: Sequence[float]
     head: Sequence[float]
@@ -108,6 +109,7 @@ def student(t: float, freedom: int) -> float:
     return max(0.0, 1 - inside)
 
 
+@lru_cache
 def critical(freedom: int, p: float = 0.05) -> float:
     """The value that Student's distribution passes, on either side, with chance ``p``; by bisection."""
     low, high = 0.0, 1e4

@@ -22,10 +22,10 @@ class Change:
     """One row in both results.
 
     Attributes:
-        base, head: medians, in seconds or in instructions, as measured: nothing is divided out of them.
+        base, head: the median round's fastest value, in seconds, or the median of instructions: as measured, nothing is divided out.
         ratio: head over base with the drift of the machine divided out; 1.1 is ten percent slower.
         margin: half of the 95 % interval of the ratio, as a share: 0.02 is ± 2 %.
-        p: of the test for a change, corrected for the number of rows (Holm); 1 where there is no repetition.
+        p: of the test for a change, corrected for the number of rows of our code (Holm); 1 where there is no repetition.
         control: whether the row measures the machine and not our code; it is never gated.
         reason: why the row is noisy; empty otherwise.
         regression: slower, beyond the gate, and no control.

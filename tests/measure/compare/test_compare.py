@@ -40,7 +40,7 @@ def test_the_drift_of_the_machine_is_shown_and_divided_out() -> None:
     assert comparison.drift.controls == len(CONTROLS)
     assert [change.name for change in comparison.changes if change.verdict in VERDICTS] == ["group/r1"]
     assert [change.name for change in comparison.regressions] == ["group/r1"]
-    assert comparison.regressions[0].ratio == pytest.approx(1.25, abs=0.03)
+    assert comparison.regressions[0].ratio == pytest.approx(1.25, abs=0.06)
 
 
 def test_a_machine_that_changes_between_rounds_hides_nothing() -> None:
@@ -78,8 +78,8 @@ def test_one_process_is_no_repetition() -> None:
 
 
 def test_quartiles_that_overlap_make_no_verdict() -> None:
-    base = {"group/a": [[1.0e-6, 1.0e-6, 1.5e-6, 1.5e-6]] * 10}
-    head = {"group/a": [[1.2e-6, 1.2e-6, 1.7e-6, 1.7e-6]] * 10}
+    base = {"group/a": [[1.0e-6]] * 20 + [[1.3e-6]] * 20}
+    head = {"group/a": [[1.2e-6]] * 20 + [[1.5e-6]] * 20}
     (change,) = compare(result(base), result(head)).changes
     assert (change.verdict, change.reason, change.p < 0.01) == (Verdict.NOISY, "the quartiles overlap", True)
 
