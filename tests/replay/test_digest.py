@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -190,3 +191,17 @@ def test_a_fault_of_the_conversion_shows(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(OrderBookDeltas, "_prices_and_sizes", wrong)
     assert digest_of(records, header.instruments) != before
+
+
+@given(st.lists(st.tuples(st.sampled_from(["1", "2.5", "0.001", "10.0", "7e1"]), st.sampled_from(["3", "0.5", "0"])), max_size=4))
+@settings(max_examples=50)
+def test_a_book_has_one_digest_however_its_json_is_spaced(levels: list[tuple[str, str]]) -> None:
+    registry = InstrumentRegistry([guess("A-PERP", 3, 3)])
+    digests = []
+    for separators in ((",", ":"), (" , ", ":")):
+        side = msgspec.Raw(json.dumps(levels, separators=separators).encode())
+        digest = EventDigest()
+        for _ in range(2):
+            digest.update([parse_order_book_deltas(OrderBook("A-PERP", 1, side, msgspec.Raw(b"[]"), 1), registry["A-PERP"], 0)])
+        digests.append(digest.hexdigest())
+    assert digests[0] == digests[1]
