@@ -133,6 +133,7 @@ PUBLIC: Final[dict[str, tuple[str, ...]]] = {
         "parse_option_greeks",
         "parse_order_report",
         "parse_quote",
+        "parse_ticker",
         "parse_trade",
         "parse_trades",
     ),
