@@ -102,7 +102,7 @@ def _cells(change: Change, comparison: Comparison) -> list[str]:
 
 def _markdown_table(changes: Sequence[Change], comparison: Comparison) -> list[str]:
     # The heading belongs to a table of the baseline's page; here it would stand between a summary and its rows.
-    rows = [_cells(change, comparison) for change in changes]
+    rows = [[_plain(cell) for cell in _cells(change, comparison)] for change in changes]
     return Table("", HEADINGS, rows).markdown().splitlines()[2:]
 
 
