@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, Final, Protocol
 
 from derive_bench.replay.records import TapeError
 
@@ -88,10 +89,15 @@ class _Zstd:
 class Source:
     """The decompressed bytes of an open file. After the last piece `damage` says what is wrong with the stream, None if nothing."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BufferedReader) -> None:
         self.path = path
         self.damage: str | None = None
         self._file = file
+
+    def is_plain(self) -> bool:
+        """Whether the file is not compressed; to be asked before anything is read."""
+        head = self._file.peek(len(_ZSTD))[: len(_ZSTD)]
+        return not (head.startswith((_GZIP, _ZSTD)) or _GZIP.startswith(head) or _ZSTD.startswith(head))
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the content, up to where it can be read; the same bytes however the file is read."""

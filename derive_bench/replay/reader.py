@@ -10,20 +10,22 @@ record is the last one given, and `truncated` says so. Only a file that cannot b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal, cast
 
 import orjson
 from msgspec import Struct
 
 from derive_bench.replay.compression import Source
 from derive_bench.replay.foreign import ForeignKind, is_whole, line_reader, recognise
-from derive_bench.replay.lines import LONGEST, Lines
+from derive_bench.replay.lines import LONGEST, FileLines, Lines
 from derive_bench.replay.records import End, Frame, Header, NotARecord, Record, TapeError, decode_record
 
 __all__ = ["Fault", "Tape", "open_tape"]
 
 SHOWN_FAULTS: Final = 10
+_BUFFER: Final = 1 << 16
 _HEADER_START: Final = b'{"tape":'
 _UNFINISHED: Final = "no end line: it was cut off, or is still being written"
 
@@ -57,37 +59,35 @@ class Tape:
     def _own(self) -> Iterator[Record]:
         with _open(self.path) as file:
             source = Source(self.path, file)
-            lines = Lines(source.pieces())
+            lines = FileLines(file) if source.is_plain() else Lines(source.pieces())
             found, ended, loads = 0, False, orjson.loads
-            for batch in lines.batches():
-                for place, line in enumerate(batch):
-                    try:
-                        # The usual record, without `decode_record`'s questions; whatever fails here is asked them.
-                        fields = loads(line)
-                        time_ns, direction = fields["t"], fields["dir"]
-                        frame = Frame(time_ns, fields["frame"].encode(), direction, fields["conn"])
-                        usual = (direction == "in" or direction == "out") and type(time_ns) is int and type(frame.connection) is str
-                    except (ValueError, LookupError, TypeError, AttributeError):
-                        usual = False
-                    if usual:
-                        found += 1
-                        yield frame
-                        continue
-                    number = lines.number + 1 - len(batch) + place
-                    try:
-                        record = decode_record(line)
-                    except (NotARecord, TapeError) as error:
-                        found += 1
-                        self._fault(number, str(error))
-                        continue
-                    ended = isinstance(record, End)
-                    if isinstance(record, (Header, End)):
-                        if isinstance(record, End):
-                            self._check_end(record, found, number)
-                        found = 0
-                        continue
+            for line in lines:
+                try:
+                    # The usual record, without `decode_record`'s questions; whatever fails here is asked them.
+                    fields = loads(line)
+                    time_ns, direction = fields["t"], fields["dir"]
+                    frame = Frame(time_ns, fields["frame"].encode(), direction, fields["conn"])
+                    usual = (direction == "in" or direction == "out") and type(time_ns) is int and type(frame.connection) is str
+                except (ValueError, LookupError, TypeError, AttributeError):
+                    usual = False
+                if usual:
                     found += 1
-                    yield record
+                    yield frame
+                    continue
+                try:
+                    record = decode_record(line)
+                except (NotARecord, TapeError) as error:
+                    found += 1
+                    self._fault(lines.number, str(error))
+                    continue
+                ended = isinstance(record, End)
+                if isinstance(record, (Header, End)):
+                    if isinstance(record, End):
+                        self._check_end(record, found, lines.number)
+                    found = 0
+                    continue
+                found += 1
+                yield record
             last = self._last(lines.rest)
             if isinstance(last, End):
                 ended = True
@@ -134,7 +134,7 @@ class Tape:
             return None
         return None if isinstance(record, Header) else record
 
-    def _end(self, source: Source, lines: Lines, ended: bool) -> None:
+    def _end(self, source: Source, lines: Lines | FileLines, ended: bool) -> None:
         for number in lines.too_long:
             self._fault(number, f"a line of more than {LONGEST:,} bytes")
         if source.damage is not None:
@@ -181,8 +181,8 @@ def open_tape(path: str | Path) -> Tape:
     return Tape(path, kind, Header())
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> BufferedReader:
     try:
-        return path.open("rb")
+        return cast(BufferedReader, path.open("rb", buffering=_BUFFER))
     except OSError as error:
         raise TapeError(f"{path}: cannot be read: {error.strerror}") from None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from derive_bench.measure.trees import PACKAGE_PARENT
 from derive_bench.replay import reader
-from derive_bench.replay.lines import Lines
+from derive_bench.replay.lines import FileLines, Lines
 from derive_bench.replay.reader import open_tape
 from derive_bench.replay.records import Connect, Disconnect, Frame, Header, Record, TapeError
 from derive_bench.replay.rotation import RotatingWriter, numbered
@@ -154,9 +154,11 @@ def test_a_frame_of_megabytes_is_a_record(tmp_path: Path) -> None:
     assert list(open_tape(write(tmp_path / "a.gz", HEADER, [long]))) == [long]
 
 
-def test_a_line_beyond_all_measure_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ending", ENDINGS[:2])
+def test_a_line_beyond_all_measure_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
     monkeypatch.setattr(reader, "Lines", lambda pieces: Lines(pieces, longest=1_000))
-    path = write(tmp_path / "a.jsonl", HEADER, [RECORDS[0], Frame(1, b"x" * 200_000), *RECORDS[1:]])
+    monkeypatch.setattr(reader, "FileLines", lambda file: FileLines(file, longest=1_000))
+    path = write(tmp_path / f"a.jsonl{ending}", HEADER, [RECORDS[0], Frame(1, b"x" * 200_000), *RECORDS[1:]])
     tape = open_tape(path)
     assert list(tape) == RECORDS
     assert "more than" in tape.faults[-1].reason
