@@ -101,6 +101,7 @@ def _compare(
     from derive_bench.measure.compare.comparable import obstacles
     from derive_bench.measure.compare.compare import compare
     from derive_bench.measure.compare.formats import FORMATS
+    from derive_bench.measure.localise.explain import explain
     from derive_bench.measure.progress import ProgressLine
     from derive_bench.measure.runner import PROFILES, Launcher
 
@@ -144,7 +145,7 @@ def _compare(
     one, other = (_measured(benchmarks, side.label) for benchmarks, side in zip(measured, (base, head), strict=True))
     marks += [f"forced, although not comparable: {reason}" for reason in obstacles(one, other) if args.force]
     comparison = _complete(compare(one, other, args.fail_above, marks), *chosen)
-    print(FORMATS[args.format](comparison))
+    print(FORMATS[args.format](comparison, explain(other, comparison)))
     if outputs:
         print(kept, file=sys.stderr)
     return 1 if comparison.regressions else 0

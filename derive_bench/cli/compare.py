@@ -33,6 +33,7 @@ def run(words: Sequence[str]) -> int:
     from derive_bench.measure.compare.compare import compare
     from derive_bench.measure.compare.formats import FORMATS
     from derive_bench.measure.compare.loading import load
+    from derive_bench.measure.localise.explain import explain
     from derive_bench.measure.results import ResultError
 
     try:
@@ -47,7 +48,7 @@ def run(words: Sequence[str]) -> int:
         raise Refusal(f"{args.base} and {args.head} have no row in common")
     marks = [f"forced, although not comparable: {reason}" for reason in reasons]
     comparison = compare(base, head, args.fail_above, marks)
-    print(FORMATS[args.format](comparison))
+    print(FORMATS[args.format](comparison, explain(head, comparison)))
     return 1 if comparison.regressions else 0
 
 

@@ -12,13 +12,14 @@ Exit codes: 0 done, 2 refused (one line on standard error).
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter, thread_time
@@ -158,6 +159,17 @@ def measure(runner: pyperf.Runner, row: Row, task: Task, inputs: Inputs) -> pype
     return benchmark
 
 
+def _inject(words: Sequence[str], rows: dict[str, Row]) -> dict[str, str]:
+    """Known slowdowns, for the test of localisation alone; returns what the results must say of them."""
+    from derive_bench.measure.injection import InjectionError, inject, parse
+
+    try:
+        applied = inject([parse(word) for word in words], rows)
+    except InjectionError as error:
+        raise SelectionError(str(error)) from error
+    return {"injected": " ".join(f"{one.target}={one.real_ns:.1f}ns" for one in applied)}
+
+
 def main() -> int:
     """Measure the rows named on the command line; see the module's text."""
     with contextlib.ExitStack() as stack:
@@ -170,6 +182,7 @@ def main() -> int:
         runner.argparser.add_argument("--protocol", required=True)
         runner.argparser.add_argument("--data", type=Path)
         runner.argparser.add_argument("--row", action="append", required=True)
+        runner.argparser.add_argument("--inject", action="append", default=[], help=argparse.SUPPRESS)
         args = runner.parse_args()
         try:
             tasks = [Task(**json.loads(text)) for text in args.row]
@@ -177,11 +190,13 @@ def main() -> int:
             for task in tasks:
                 if task.row not in rows or rows[task.row].fingerprint != task.fingerprint:
                     raise SelectionError(f"row {task.row!r} is not the one asked for: was benches/ edited during the run?")
+            injected = _inject(args.inject, rows) if args.inject else {}
             inputs = SharedInputs(args.protocol, args.data)
             benchmarks = []
             for task in tasks:
                 try:
                     benchmarks.append(measure(runner, rows[task.row], task, inputs))
+                    benchmarks[-1].update_metadata(injected)
                 except Exception as error:
                     error.add_note(f"in row {task.row}")
                     raise

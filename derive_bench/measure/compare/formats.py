@@ -13,6 +13,8 @@ from dataclasses import asdict
 
 from derive_bench.measure.compare.verdict import Change, Comparison, Verdict
 from derive_bench.measure.count import UNIT as INSTRUCTIONS
+from derive_bench.measure.localise import show
+from derive_bench.measure.localise.explain import Explanation
 from derive_bench.measure.tables import Table, seconds_text
 
 __all__ = ["FORMATS", "percent"]
@@ -29,38 +31,42 @@ def percent(ratio: float) -> str:
     return f"{ratio - 1:+.1%}" if abs(ratio - 1) >= 0.01 else f"{ratio - 1:+.2%}"
 
 
-def text(comparison: Comparison) -> str:
+def text(comparison: Comparison, explained: Sequence[Explanation] = ()) -> str:
     """Aligned columns, what differs first, and what a reader must know."""
     table = Table(
         f"{comparison.base} -> {comparison.head}", HEADINGS, [_cells(change, comparison) for change in _ordered(comparison.changes)]
     )
-    return "\n".join([table.text(), "", *_facts(comparison), "", conclusion(comparison)])
+    why = [show.text(explained), ""] if explained else []
+    return "\n".join([table.text(), "", *why, *_facts(comparison), "", conclusion(comparison)])
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: Comparison, explained: Sequence[Explanation] = ()) -> str:
     """Fit for a comment on a pull request."""
     told = [change for change in _ordered(comparison.changes) if change.verdict in (Verdict.SLOWER, Verdict.FASTER)]
     quiet = [change for change in _ordered(comparison.changes) if change not in told]
     lines = [f"### {_plain(comparison.base)} → {_plain(comparison.head)}", "", f"**{conclusion(comparison)}**", ""]
     if told:
         lines += [*_markdown_table(told, comparison), ""]
+    if explained:
+        lines += ["```", show.text(explained), "```", ""]
     if quiet:
         lines += [f"<details><summary>{len(quiet)} rows without a change to report</summary>", ""]
         lines += [*_markdown_table(quiet, comparison), "", "</details>", ""]
     return "\n".join([*lines, *(f"- {_plain(fact)}" for fact in _facts(comparison))])
 
 
-def document(comparison: Comparison) -> str:
+def document(comparison: Comparison, explained: Sequence[Explanation] = ()) -> str:
     """Everything, as JSON; a margin that is not known is null."""
     values = asdict(comparison)
     for change in values["changes"]:
         if math.isinf(change["margin"]):
             change["margin"] = None
     values |= {"schema": SCHEMA, "regressions": [change.name for change in comparison.regressions]}
+    values["explanations"] = show.document(explained)
     return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def github(comparison: Comparison) -> str:
+def github(comparison: Comparison, explained: Sequence[Explanation] = ()) -> str:
     """A workflow command for each regression (an error) and for what was overlooked or not compared (a warning), then the Markdown."""
     commands = [
         _command("error", f"{change.name} is {percent(change.ratio)} slower", _sentence(change, comparison))
@@ -68,10 +74,15 @@ def github(comparison: Comparison) -> str:
     ]
     commands += [_command("warning", "benchmark comparison", mark) for mark in comparison.marks]
     commands += [_command("warning", "row not compared", fact) for fact in _unmatched(comparison)]
-    return "\n".join([*commands, markdown(comparison)])
+    return "\n".join([*commands, markdown(comparison, explained)])
 
 
-FORMATS: Mapping[str, Callable[[Comparison], str]] = {"text": text, "markdown": markdown, "json": document, "github": github}
+FORMATS: Mapping[str, Callable[[Comparison, Sequence[Explanation]], str]] = {
+    "text": text,
+    "markdown": markdown,
+    "json": document,
+    "github": github,
+}
 
 
 def conclusion(comparison: Comparison) -> str:
