@@ -30,6 +30,7 @@ VERBS = {
     "tail": "tail",
     "compare": "compare",
     "ab": "ab",
+    "selftest": "selftest",
     "peers": "peers",
     "baseline": "baseline",
     "report": "report",

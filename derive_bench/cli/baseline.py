@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
         "  python -m derive_bench baseline --check    exit code 1 if rows were added, removed or renamed since",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites, or of peers")
+    parser.add_argument("run", nargs="?", type=Path, metavar="RUN.json", help="a result of all four suites, of peers, or of selftest")
     parser.add_argument("--check", action="store_true", help="write nothing; say whether the baseline fits the code")
     parser.add_argument("--allow", action="append", default=[], choices=baseline.WAIVERS, help="take a run in spite of it; repeatable")
     parser.add_argument("--root", type=Path, default=checkout_root(), metavar="DIR", help="the checkout (default: where the package lies)")

@@ -45,6 +45,7 @@ verbs, instead of suites:
   tail       the slowest of many calls   python -m derive_bench tail --help
   compare    two results, and a gate     python -m derive_bench compare --help
   ab         two revisions, interleaved  python -m derive_bench ab --help
+  selftest   are verdicts to be trusted  python -m derive_bench selftest --help
   peers      ours beside other libraries python -m derive_bench peers --help
   baseline   keep a run in BENCHMARKS.md python -m derive_bench baseline --help
   report     a page of charts, offline   python -m derive_bench report --help

@@ -1,7 +1,8 @@
 """The baseline: one run's figures kept in the repository, for people in BENCHMARKS.md and for programs in benches/baseline.json.
 
 BENCHMARKS.md is prose around generated stretches, which alone are rewritten: the baseline between :data:`BEGIN` and :data:`END`, and
-the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces.
+the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces, and
+what became of known slowdowns between :data:`SELFTEST_BEGIN` and :data:`SELFTEST_END`, which one of ``selftest`` does.
 benches/baseline.json is what it is generated from (schema version :data:`SCHEMA`)::
 
     {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …, "differs": [key, …]} | null,
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,14 +32,29 @@ from derive_bench.measure.checks.verdict import ALLOWED, FAILED, MARK, MEANWHILE
 from derive_bench.measure.peers import report
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
+from derive_bench.measure.selftest import figures
 from derive_bench.measure.tables import Column, depth_table, group_tables, notes, share_table
 
-__all__ = ["BEGIN", "END", "PEERS_BEGIN", "PEERS_END", "WAIVERS", "BaselineError", "objections", "stale", "update"]
+__all__ = [
+    "BEGIN",
+    "END",
+    "PEERS_BEGIN",
+    "PEERS_END",
+    "SELFTEST_BEGIN",
+    "SELFTEST_END",
+    "WAIVERS",
+    "BaselineError",
+    "objections",
+    "stale",
+    "update",
+]
 
 BEGIN = "<!-- baseline: begin (written by `python -m derive_bench baseline`; edits in here are lost) -->"
 END = "<!-- baseline: end -->"
 PEERS_BEGIN = "<!-- peers: begin (written by `python -m derive_bench baseline PEERS.json`; edits in here are lost) -->"
 PEERS_END = "<!-- peers: end -->"
+SELFTEST_BEGIN = "<!-- selftest: begin (written by `python -m derive_bench baseline SELFTEST.json`; edits in here are lost) -->"
+SELFTEST_END = "<!-- selftest: end -->"
 
 PAGE = "BENCHMARKS.md"
 
@@ -101,6 +117,10 @@ def update(run: Path, root: Path, expected: Collection[str], allowed: Collection
         BaselineError: an objection that is not waived, or files that are not as they should be. Nothing is written then.
         ResultError: the run cannot be read.
     """
+    if (trials := figures.load(run)) is not None:
+        page = _read_page(root, [(SELFTEST_BEGIN, SELFTEST_END)])
+        _write(_page_path(root), _splice(page, render_selftest(trials), SELFTEST_BEGIN, SELFTEST_END))
+        return PAGE, []
     results = Results.load(run)
     peers = results.metadata.get("suite") == report.KIND
     reasons = objections(results, () if peers else expected, data_hash)
@@ -163,6 +183,14 @@ def render_peers(details: dict[str, Any], date: str, waived: Sequence[str]) -> s
     for table in report.peer_tables(details):
         blocks += [table.markdown(), ""]
     return "\n".join([*blocks, _listed(report.peer_notes(details)), "", PEERS_END])
+
+
+def render_selftest(trials: Mapping[str, Any]) -> str:
+    """The generated stretch on known slowdowns, markers included."""
+    summary = _summary({"run": trials["run"], "waived": [], "previous": None})
+    took = f"{len(trials['trials'])} trials in {trials['run']['seconds'] / 60:.0f} minutes."
+    blocks = [SELFTEST_BEGIN, "", summary, "", took, "", figures.table(trials).markdown(), ""]
+    return "\n".join([*blocks, _listed(figures.notes(trials)), "", SELFTEST_END])
 
 
 def _listed(sentences: Iterable[str]) -> str:
@@ -280,12 +308,12 @@ def _copy_path(root: Path) -> Path:
     return root / "benches" / "baseline.json"
 
 
-def _read_page(root: Path) -> str:
+def _read_page(root: Path, needed: Sequence[tuple[str, str]] = ((BEGIN, END), (PEERS_BEGIN, PEERS_END))) -> str:
     try:
         text = _page_path(root).read_text(encoding="utf-8")
     except OSError as error:
         raise BaselineError(f"{_page_path(root)}: cannot be read: {error.strerror}") from None
-    for begin, end in ((BEGIN, END), (PEERS_BEGIN, PEERS_END)):
+    for begin, end in needed:
         if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
             raise BaselineError(f"{_page_path(root)}: needs the two lines {begin} and {end}, once each and in this order")
     return text

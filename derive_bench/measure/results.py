@@ -24,7 +24,18 @@ from derive_bench.measure.environment import Metadata, complete
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.rows import Row
 
-__all__ = ["OutputError", "Result", "ResultError", "Results", "check_output", "details_path", "label", "save", "save_details"]
+__all__ = [
+    "OutputError",
+    "Result",
+    "ResultError",
+    "Results",
+    "check_output",
+    "details_path",
+    "label",
+    "save",
+    "save_details",
+    "save_document",
+]
 
 
 REFERENCE_KEYS = ("reference_median_sec", "reference_low_sec", "reference_high_sec")
@@ -205,14 +216,22 @@ def save_details(document: Mapping[str, Any], path: Path) -> None:
     Raises:
         OutputError
     """
-    place = details_path(path)
-    temporary = _temporary(place)
+    save_document(document, details_path(path))
+
+
+def save_document(document: Mapping[str, Any], path: Path) -> None:
+    """Write a JSON document, under a temporary name and renamed.
+
+    Raises:
+        OutputError
+    """
+    temporary = _temporary(path)
     try:
         temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(place)
+        temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise OutputError(f"{place}: cannot be written: {error.strerror}") from None
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _temporary(path: Path) -> Path:
