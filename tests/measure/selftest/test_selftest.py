@@ -98,8 +98,10 @@ def test_figures_count_and_name_what_was_missed() -> None:
 def test_the_table_goes_between_its_markers(tmp_path: Path) -> None:
     (tmp_path / "BENCHMARKS.md").write_text(f"before\n{SELFTEST_BEGIN}\nold\n{SELFTEST_END}\nafter\n")
     run: dict[str, Any] = environment.describe(protocol="v3", profile="selftest", data_hash="", hash_seed=None) | {
+        "cpu_count": 2,
+        "platform": "Linux",
         "seconds": 600,
-        "date": "2026-12-01 03:00:00",
+        "date": "2026-12-01",
     }
     file = tmp_path / "selftest.json"
     file.write_text(json.dumps(figures.document(outcomes(), run)))
