@@ -71,6 +71,13 @@ def test_counts_become_benchmarks_of_integers(tmp_path: Path, scratch: Path) -> 
     assert not list(scratch.iterdir())
 
 
+def test_a_row_may_be_repeated_more_often_in_one_process(tmp_path: Path) -> None:
+    script = result("1000.0").replace("Path('out.3')", "counted['inner'] = 50 if first else 10\nPath('out.3')", 1)
+    counting = session(tmp_path, script)
+    counting.run()
+    assert [run.get_metadata()["loops"] for run in counting.benchmarks()["decode_only/ticker"].get_runs()] == [800, 160]
+
+
 @pytest.mark.parametrize(("instructions", "repeats"), [("1000 + first", "no"), ("10_000 + first", "yes")])
 def test_a_row_says_whether_it_repeats(tmp_path: Path, instructions: str, repeats: str) -> None:
     counting = session(tmp_path, result(instructions))
