@@ -1,4 +1,4 @@
-"""README.md and BENCHMARKS.md: the example runs, and the commands they show are commands that there are."""
+"""README.md, BENCHMARKS.md and docs/: the example runs, the commands they show are commands that there are, and links lead somewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from derive_bench.measure.trees import PACKAGE_PARENT, checkout_root
 
 pytestmark = pytest.mark.skipif(checkout_root() is None, reason="not a checkout")
 
-PAGES = ("README.md", "BENCHMARKS.md")
+FRONT = ("README.md", "BENCHMARKS.md")
+PAGES = (*FRONT, *(f"docs/{path.name}" for path in sorted((PACKAGE_PARENT / "docs").glob("*.md"))))
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -32,10 +33,21 @@ def test_the_example_runs() -> None:
         assert done.stdout.startswith("ETH-PERP.DERIVE "), done.stdout
 
 
+def commands(page: str) -> list[str]:
+    """Command lines of a page, without what a shell would do with them."""
+    text = (PACKAGE_PARENT / page).read_text(encoding="utf-8")
+    shown = [
+        *re.findall(r"^```[a-z]*\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL),
+        *re.findall(r"(?:^    .*\n)+", text, flags=re.MULTILINE),
+    ]
+    lines = [line.strip().removeprefix("$ ") for block in shown for line in block.splitlines()]
+    return [re.split(r"\s[|>&]", line)[0] for line in lines if line.startswith("python -m derive_bench")]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_are_understood(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line for block in blocks(page, "") for line in block.splitlines() if line.startswith("python -m derive_bench")]
-    assert lines
+    lines = commands(page)
+    assert lines or page == "docs/session.md"
     for line in lines:
         words = shlex.split(line, comments=True)[3:]
         # Parsed to the end, then refused or answered: --help comes last.
@@ -46,11 +58,18 @@ def test_commands_are_understood(page: str, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (PACKAGE_PARENT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!http)([^)#]+)", text):
+        assert (PACKAGE_PARENT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("page", FRONT)
 def test_make_targets_exist(page: str) -> None:
     makefile = (PACKAGE_PARENT / "Makefile").read_text(encoding="utf-8")
     text = (PACKAGE_PARENT / page).read_text(encoding="utf-8")
-    commands = "\n".join(blocks(page, ""))
-    targets = {*re.findall(r"^make ([a-z]+)", commands, flags=re.MULTILINE), *re.findall(r"`make ([a-z]+)`", text)}
+    shown = "\n".join(blocks(page, ""))
+    targets = {*re.findall(r"^make ([a-z]+)", shown, flags=re.MULTILINE), *re.findall(r"`make ([a-z]+)`", text)}
     assert targets
     for target in targets:
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
