@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from derive_bench.cli.environment import prepare
 from derive_bench.cli.options import INTERRUPTED, Parser, Refusal, add_selection, positive
 from derive_bench.measure.catalogue import Catalogue
 from derive_bench.measure.inputs import Inputs
@@ -47,26 +48,29 @@ def run(words: Sequence[str]) -> int:
         valgrind = Valgrind.find()
         if args.output:
             check_output(args.output)
-        return _count(args, rows, inputs, valgrind)
+        return _count(args, words, rows, inputs, valgrind)
     except (OutputError, ValgrindUnfit, WorkerFailed, WorkerRefused) as error:
         raise Refusal(str(error)) from error
 
 
-def _count(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs, valgrind: Valgrind) -> int:
+def _count(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row], inputs: Inputs, valgrind: Valgrind) -> int:
     from derive_bench.measure import environment
     from derive_bench.measure.count import PROFILE, tables
     from derive_bench.measure.count.session import PROCESSES, Counter, CountSession
     from derive_bench.measure.count.valgrind import ASLR, HASH_SEED
     from derive_bench.measure.progress import ProgressLine
     from derive_bench.measure.results import label, save
+    from derive_bench.measure.runner import PROFILES
 
     metadata = environment.describe(protocol=args.protocol, profile=PROFILE, data_hash=inputs.data_hash(), hash_seed=HASH_SEED)
+    found = prepare(PROFILES["standard"], words).verdict
+    metadata |= found.metadata()
     metadata["valgrind"] = valgrind.version
     metadata["suites"] = " ".join(sorted({row.suite for row in rows}))
     metadata["filters"] = " ".join(args.filter) or "none"
     metadata["aslr"] = ASLR
     print(
-        f"derive_bench {metadata['derive_bench_version']}, protocol {metadata['protocol']}: instructions per call of {len(rows)} rows, "
+        f"{found.headline}\nderive_bench {metadata['derive_bench_version']}, protocol {metadata['protocol']}: instructions per call of {len(rows)} rows, "
         f"{PROCESSES} processes alike for each\n{metadata['python']}, valgrind {valgrind.version}, commit {str(metadata['commit'])[:10]}"
         f"{' (dirty)' if metadata['dirty'] == 'yes' else ''}\n",
         flush=True,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from derive_bench.cli.environment import prepare
 from derive_bench.cli.options import INTERRUPTED, PROTOCOL_NAMES, Parser, Refusal, add_places, positive
 from derive_bench.measure.catalogue import Catalogue
 from derive_bench.measure.inputs import Inputs
@@ -43,19 +44,22 @@ def run(words: Sequence[str]) -> int:
     try:
         if args.output:
             check_output(args.output)
-        return _measure(args, rows, Inputs(args.protocol, args.data))
+        return _measure(args, words, rows, Inputs(args.protocol, args.data))
     except (OutputError, WorkerFailed, WorkerRefused) as error:
         raise Refusal(str(error)) from error
 
 
-def _measure(args: argparse.Namespace, rows: Sequence[Row], inputs: Inputs) -> int:
+def _measure(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row], inputs: Inputs) -> int:
     from derive_bench.measure import environment
     from derive_bench.measure.progress import ProgressLine
-    from derive_bench.measure.runner import Launcher
+    from derive_bench.measure.runner import PROFILES, Launcher
     from derive_bench.measure.tail import document
     from derive_bench.measure.tail.session import CALLS, TailSession
 
     metadata = environment.describe(protocol=args.protocol, profile="tail", data_hash=inputs.data_hash(), hash_seed=None)
+    verdict = prepare(PROFILES["standard"], words).verdict
+    metadata |= verdict.metadata()
+    print(f"{verdict.headline}\n", flush=True)
     session = TailSession(rows, Launcher(args.protocol, args.data, args.benches), args.calls or CALLS)
     line = ProgressLine(sys.stderr)
     allocations: dict[str, float] = {}

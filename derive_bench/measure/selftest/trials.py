@@ -103,7 +103,7 @@ IDENTICAL = ("inbound_pipeline/quotes", "inbound_pipeline/trades", "inbound_pipe
 NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "data": ("parse_only/ticker_quote", "parse_only/trade", "parse_only/bar", "parse_only/ticker_index", "parse_only/ticker_mark"),
     "micros": ("atom/price_combined", "atom/identity_lookup", "parse_only/order_report"),
-    "signing": ("signing/nonce_next", "signing/signer_from_key"),
+    "signing": ("signing/nonce_next", "atom/signature_hex"),
 }
 """Rows that a trial measures besides, to see whether they are accused: none of them runs what a plant of another row slows down."""
 
