@@ -70,7 +70,8 @@ def _count(args: argparse.Namespace, words: Sequence[str], rows: Sequence[Row], 
     metadata["filters"] = " ".join(args.filter) or "none"
     metadata["aslr"] = ASLR
     print(
-        f"{found.headline}\nderive_bench {metadata['derive_bench_version']}, protocol {metadata['protocol']}: instructions per call of {len(rows)} rows, "
+        f"{found.headline}\n"
+        f"derive_bench {metadata['derive_bench_version']}, protocol {metadata['protocol']}: instructions per call of {len(rows)} rows, "
         f"{PROCESSES} processes alike for each\n{metadata['python']}, valgrind {valgrind.version}, commit {str(metadata['commit'])[:10]}"
         f"{' (dirty)' if metadata['dirty'] == 'yes' else ''}\n",
         flush=True,
