@@ -63,12 +63,13 @@ def test_collections_happen_in_mode_on_and_not_in_mode_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "least", "most"), [("pass", 0, 0), ("bytes(10_000)", 10_000, 10_100), ("bytes(9_000); bytes(5_000)", 9_000, 9_100)]
+    ("statement", "least", "most"), [("pass", 0, 0), ("bytes(10_000)", 9_800, 10_200), ("bytes(9_000); bytes(5_000)", 8_800, 9_200)]
 )
 def test_peak_bytes_are_those_alive_at_once(statement: str, least: int, most: int) -> None:
     suite = Suite("data", "")
     suite.row("dispatch/a", statement, summary="test")(lambda inputs: {})
     row = suite.rows["dispatch/a"]
+    # A reading's own bytes, and a coverage tracer's, come on top or go meanwhile.
     assert least <= peak_bytes(row, row.namespace(SharedInputs())) <= most
 
 
