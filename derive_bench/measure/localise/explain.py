@@ -106,13 +106,13 @@ class _Explainer:
         self._missing: dict[str, None] = {}
 
     def explanation(self) -> Explanation:
-        row = self._part(self._top.name, 1)
+        row = self._part(self._top.name, 1, ())
         return Explanation(row, self._head.unit, tuple(self._missing))
 
-    def _part(self, name: str, times: int) -> Part:
+    def _part(self, name: str, times: int, above: tuple[str, ...]) -> Part:
         change, margin = (times * amount for amount in _amount(self._changes[name], self._head.unit))
         changed = name == self._top.name or (change > margin and change >= WORTH * self._whole)
-        parts = tuple(self._below(name, times))
+        parts = tuple(self._below(name, times, (*above, name)))
         made_up = [part for part in parts if part.changed]
         rest = change - sum(part.change for part in made_up)
         rest_margin = math.hypot(margin, *(part.margin for part in parts if math.isfinite(part.margin)))
@@ -130,11 +130,12 @@ class _Explainer:
             parts,
         )
 
-    def _below(self, name: str, times: int) -> Iterator[Part]:
-        names = _parts(self._head, name)
+    def _below(self, name: str, times: int, above: tuple[str, ...]) -> Iterator[Part]:
+        # A file made by hand may say that a row is a part of itself.
+        names = [part for part in _parts(self._head, name) if part not in above]
         for part in dict.fromkeys(names):
             if part in self._changes:
-                yield self._part(part, times * names.count(part))
+                yield self._part(part, times * names.count(part), above)
             else:
                 self._missing[part] = None
 

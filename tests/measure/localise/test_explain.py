@@ -111,6 +111,12 @@ def test_a_part_that_was_not_measured_is_named() -> None:
     assert found.culprits == (UNEXPLAINED,)
 
 
+def test_a_row_that_calls_itself_its_part_is_explained_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PARTS, "part/back", "part/back")
+    (found,) = explained({"part/back": 300.0})
+    assert found.culprits == ("part/back",)
+
+
 def test_words_name_the_culprit_and_the_rest() -> None:
     told = show.text(explained({"atom/text": 250.0}))
     first, *lines = told.splitlines()
