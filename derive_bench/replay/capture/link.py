@@ -5,7 +5,7 @@ is not checked to be UTF-8), straight from the socket's callback: there is no qu
 could be lost or wait; those that came before `start` are handed over by it. `time_ns` is UTC. `sink` must not raise. Control frames
 are the library's; compression (permessage-deflate) is offered.
 
-The library is websockets: it knows compression, proxies and TLS, is well kept, and is fast enough (docs/capture.md has figures).
+The library is websockets: it knows compression, proxies and TLS, and is well kept.
 """
 
 from __future__ import annotations
