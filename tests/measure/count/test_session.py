@@ -71,6 +71,15 @@ def test_counts_become_benchmarks_of_integers(tmp_path: Path, scratch: Path) -> 
     assert not list(scratch.iterdir())
 
 
+def test_rows_that_use_randomness_share_no_process_with_others() -> None:
+    batches = list(_batches(list(Catalogue.load("v3", None).rows.values())))
+    random = {row.name for batch in batches for row in batch if "presign" in row.name or row.name == "signing/nonce_next"}
+    assert len(random) >= 5
+    for batch in batches:
+        names = {row.name for row in batch}
+        assert not names & random or all(name in random or "eth_account" in name for name in names)
+
+
 def test_a_row_may_be_repeated_more_often_in_one_process(tmp_path: Path) -> None:
     script = result("1000.0").replace("Path('out.3')", "counted['inner'] = 50 if first else 10\nPath('out.3')", 1)
     counting = session(tmp_path, script)
