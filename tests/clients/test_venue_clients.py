@@ -170,11 +170,13 @@ def test_websockets_trades(urls: tuple[str, str]) -> None:
             gone = {"subaccount_id": SUBACCOUNT, "instrument_name": "ETH-PERP", "order_id": replaced["order"]["order_id"]}
             assert (await call("private/cancel", gone))["result"]["order_status"] == "cancelled"
             assert (await call("private/cancel", gone))["error"]["code"] == 11003
-            await call("public/get_time", {})
+            async with asyncio.timeout(20):
+                while not any(frame["channel"] == "orderbook.ETH-PERP.1.10" for frame in frames):
+                    await call("public/get_time", {})
+                    await asyncio.sleep(0.05)
 
     asyncio.run(trade())
     heard = [frame["channel"] for frame in frames]
     assert heard.count(f"{SUBACCOUNT}.trades") == 1
-    assert heard.count("orderbook.ETH-PERP.1.10") > 0
     orders = [order["order_status"] for frame in frames if frame["channel"] == f"{SUBACCOUNT}.orders" for order in frame["data"]]
     assert orders == ["open", "cancelled", "open", "filled", "cancelled"]
