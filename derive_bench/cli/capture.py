@@ -46,9 +46,9 @@ def run(words: Sequence[str]) -> int:
         from derive_bench.replay.capture.driver import Plan
         from derive_bench.replay.capture.recorder import check_place
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != "websockets":
+        if (error.name or "").partition(".")[0] != "aiohttp":
             raise
-        raise Refusal("capturing needs websockets: pip install 'derive_bench[capture]'") from None
+        raise Refusal("capturing needs aiohttp: pip install 'derive_bench[capture]'") from None
     from derive_bench.adapter.protocol import PROTOCOLS
     from derive_bench.replay.compression import encoder
     from derive_bench.replay.records import TapeError

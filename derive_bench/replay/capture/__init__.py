@@ -2,5 +2,5 @@
 
 ``link`` is the connection, which hands over each message as it arrives; ``recorder`` puts it on the tape and keeps the tape safe;
 ``driver`` runs a `ClientSession` over links and reconnects; ``instruments`` finds out what is recorded; ``tally`` counts. Needs the
-library websockets.
+library aiohttp.
 """

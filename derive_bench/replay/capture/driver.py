@@ -163,7 +163,7 @@ class Capture:
                 await asyncio.wait((closing, hurried), return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not ended.done():
-                link.transport.abort()
+                await link.abort()
                 await ended
             hurried.cancel()
             keeper.cancel()
