@@ -7,6 +7,7 @@ alone; each record is on exactly one of them. Names are numbered: `day.jsonl.gz`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -74,6 +75,12 @@ class RotatingWriter:
     def flush(self, *, sync: bool = False) -> None:
         """As `TapeWriter.flush`."""
         self._tape.flush(sync=sync)
+
+    def begin_again(self, header: Header, records: Iterable[Record]) -> None:
+        """As `TapeWriter.begin_again`, while the first tape is at hand; later on only the tapes to come get the header."""
+        self.header = header
+        if len(self.paths) == 1:
+            self._tape.begin_again(header, records)
 
     def close(self) -> None:
         """End the tape at hand."""

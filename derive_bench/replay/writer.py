@@ -10,6 +10,7 @@ nothing more.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -36,13 +37,7 @@ class TapeWriter:
         self._lines: list[bytes] = []
         self._waiting = 0
         self._failed = False
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-        try:
-            self._file: int | None = os.open(self.path, flags, 0o644)
-        except FileExistsError:
-            raise TapeError(f"{self.path}: exists already; give another name or remove it") from None
-        except OSError as error:
-            raise TapeError(f"{self.path}: cannot be made: {error.strerror}") from None
+        self._file: int | None = _make(self.path)
         self._add(encode_header(header))
         self.flush()
 
@@ -66,6 +61,35 @@ class TapeWriter:
                 os.fsync(self._file)
             except OSError as error:
                 self._fail(error)
+
+    def begin_again(self, header: Header, records: Iterable[Record]) -> None:
+        """Put a tape of this header and these records in the place of what was written so far, in one step, and go on with it.
+
+        A reader of this moment, and one after a crash in it, has either the whole old tape or the whole new one.
+        Raises `TapeError`; the old tape stays, and nothing more can be written.
+        """
+        beginning = self.path.with_name(f".{os.getpid()}-{self.path.name}")
+        try:
+            fresh = TapeWriter(beginning, header)
+            try:
+                for record in records:
+                    fresh.write(record)
+                fresh.flush(sync=True)
+                beginning.rename(self.path)
+            except BaseException:
+                fresh.abandon()
+                beginning.unlink(missing_ok=True)
+                raise
+        except TapeError as error:
+            self._failed = True
+            raise TapeError(f"{self.path}: cannot be begun again: {error}") from None
+        except OSError as error:
+            self._fail(error)
+        self.abandon()
+        self._encoder, self._file = fresh._encoder, fresh._file
+        self.records, self.size = fresh.records, fresh.size
+        self._lines.clear()
+        self._waiting = 0
 
     def close(self) -> None:
         """Write the end line and close the file; a second call does nothing. A file that failed is just closed."""
@@ -117,3 +141,13 @@ class TapeWriter:
         raise TapeError(
             f"{self.path}: cannot be written: {error.strerror} after {self.size:,} bytes; what was written before is readable"
         ) from None
+
+
+def _make(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except FileExistsError:
+        raise TapeError(f"{path}: exists already; give another name or remove it") from None
+    except OSError as error:
+        raise TapeError(f"{path}: cannot be made: {error.strerror}") from None

@@ -3,7 +3,7 @@
 Contract: the caller owns the socket and the clock. It calls
 
 - `opened` when a WebSocket stands, `disconnected` when it ends or an attempt fails,
-- `receive` with each text frame, which returns what it means,
+- `receive` with each text frame, which returns what it means (or `heard`, where it is known to be a subscription's and not to be read),
 - `outgoing` for the text frames to send now: after every other call,
 - `tick` no later than `wake_at_ns`: `receive` does it by itself,
 
@@ -237,6 +237,18 @@ class ClientSession:
         if self._wake_ns is not None and self._wake_ns <= self._now_ns:
             events += self._due()
         return events
+
+    def heard(self, now_ns: int) -> list[SessionEvent]:
+        """A subscription's frame came that the caller reads himself, or not at all: a sign of life, and as `tick`.
+
+        For recorders, which keep frames without decoding each. Raises `CallerError` where nothing is connected.
+        """
+        if self._state is SessionState.WAITING or self._state is SessionState.CLOSED:
+            raise CallerError(f"heard: the session is {self._state.name}, nothing is connected")
+        if now_ns > self._now_ns:
+            self._now_ns = now_ns
+        self._heard_ns = self._now_ns
+        return self._due() if self._wake_ns is not None and self._wake_ns <= self._now_ns else []
 
     def tick(self, now_ns: int) -> list[SessionEvent]:
         """What the passing of time brings."""

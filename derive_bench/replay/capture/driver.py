@@ -4,8 +4,11 @@ Contract: `Capture.run` returns when `stop` is called, when the time is over, or
 order, everything received is on the tape, and the tape is closed. Losing the connection, or not getting one, is no reason to end: it is
 tried again with the session's backoff. What the session says of logins and channels goes to `tell`, in words.
 
-The first connection begins with questions about the instruments, whose answers go into the tape's header; nothing is subscribed
+The first connection begins with questions about the instruments, whose answers complete the tape's header; nothing is subscribed
 before they are there, or `SETUP_SEC` are over.
+
+Frames of subscriptions are told by how they begin, and counted; one of them every `LOOK_NS`, and every frame of another form, is
+decoded, for what it means and for its lag. So a busy feed costs little, and a quiet one is read whole.
 """
 
 from __future__ import annotations
@@ -39,11 +42,13 @@ from derive_bench.replay.capture.link import Link, LinkError, open_link
 from derive_bench.replay.capture.recorder import FLUSH_NS, Recorder
 from derive_bench.replay.capture.redaction import redact
 from derive_bench.replay.capture.tally import Tally
+from derive_bench.replay.capture.topics import topic_of
 from derive_bench.replay.records import Connect, Disconnect, Frame, Header
 
 __all__ = ["Capture", "Plan"]
 
 SETUP_SEC: Final = 10.0
+LOOK_NS: Final = 10_000_000
 _NS: Final = 1_000_000_000
 
 
@@ -95,6 +100,7 @@ class Capture:
         self._asked: set[int] | None = None
         self._began_ns = time.time_ns()
         self._connection = ""
+        self._looked_ns = 0
         self._nudge = asyncio.Event()
         self._stopped = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -118,8 +124,8 @@ class Capture:
                 timer.cancel()
             if self.session.state is SessionState.WAITING:
                 self.session.close(time.monotonic_ns())
-            if self.tally.connections and not self.recorder.has_begun:
-                self._begin()
+            if self.recorder.has_begun and not self.recorder.is_complete:
+                self._complete()
             self.recorder.close()
 
     # -- a connection ------------------------------------------------------------------------------------------------
@@ -150,6 +156,8 @@ class Capture:
         self.tally.reconnects = self.tally.connections - 1
         self._connection = str(self.tally.connections)
         now_ns = time.time_ns()
+        if not self.recorder.has_begun:
+            self.recorder.begin(self._header())
         self.recorder.record(Connect(now_ns, self._connection, self._url))
         self._handle(self.session.opened(time.monotonic_ns(), now_ns))
         link.start(self._received)
@@ -184,8 +192,8 @@ class Capture:
             if self._stopped.is_set() and self.session.state is SessionState.OPEN:
                 self._handle(self.session.close(now_ns))
             self._handle(self.session.tick(now_ns))
-            if not self.recorder.has_begun and (not self._asked or time.monotonic() >= setup_ends):
-                self._begin()
+            if not self.recorder.is_complete and (not self._asked or time.monotonic() >= setup_ends):
+                self._complete()
                 self._subscribe()
             for frame in self.session.outgoing(now_ns):
                 self.tally.sent += 1
@@ -203,7 +211,15 @@ class Capture:
         self.recorder.record(Frame(now_ns, message, "in", self._connection, binary))
         self.tally.received += 1
         self.tally.raw_bytes += len(message)
-        events = self.session.receive(message, time.monotonic_ns())
+        topic = topic_of(message)
+        if topic is not None and now_ns - self._looked_ns < LOOK_NS:
+            self.tally.channels[topic] += 1
+            events = self.session.heard(time.monotonic_ns())
+            if not events:
+                return
+        else:
+            self._looked_ns = now_ns
+            events = self.session.receive(message, time.monotonic_ns())
         for event in events:
             self.tally.seen(event, now_ns)
         if len(events) != 1 or not isinstance(events[0], Subscription):
@@ -228,7 +244,7 @@ class Capture:
 
     def _ask(self) -> None:
         """Ask about the instruments, on the first connection only."""
-        if self.recorder.has_begun or self.plan.instruments is None:
+        if self.recorder.is_complete or self.plan.instruments is None:
             return
         now_ns = time.monotonic_ns()
         self._asked = {self.session.request(method, params, now_ns, context=self) for method, params in self._instruments.questions()}
@@ -240,15 +256,17 @@ class Capture:
         if isinstance(end, RequestAnswered):
             self._instruments.take(end.result)
 
-    def _begin(self) -> None:
-        header = Header(
+    def _header(self) -> Header:
+        return Header(
             protocol=self.plan.protocol.name,
             start_ns=self._began_ns,
             tool=self.plan.tool,
             instruments=self._instruments.records,
             info={"url": self._url, "channels": list(self.plan.channels)},
         )
-        self.recorder.begin(header)
+
+    def _complete(self) -> None:
+        self.recorder.complete(self._header())
         if self.plan.instruments is not None and self._instruments.missing:
             self._tell(f"the venue told nothing of: {', '.join(self._instruments.missing)}")
 

@@ -15,7 +15,7 @@ import contextlib
 import struct
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 
@@ -38,7 +38,7 @@ class LinkError(Exception):
     """No connection could be made; the message says why."""
 
 
-class _Socket(ClientWebSocketResponse[bool]):
+class _Socket(ClientWebSocketResponse[Any]):
     """Knows its response: the library leaves it open, with a ResourceWarning, where the peer resets the connection."""
 
     def __init__(self, reader: Any, writer: Any, protocol: str | None, response: ClientResponse, *args: Any, **options: Any) -> None:
@@ -153,5 +153,4 @@ async def open_link(url: str) -> Link:
         if isinstance(error, ClientError):
             raise LinkError(f"{url}: {error}") from None
         raise
-    assert isinstance(socket, _Socket)
-    return Link(client, socket)
+    return Link(client, cast(_Socket, socket))

@@ -2,10 +2,11 @@
 
 Contract: `record` puts a record on the tape before anything else is done with it; every `FLUSH_NS` at most the tape is handed over
 to the system, which outlives a killed process, and a thread of its own asks the disk every `SYNC_SEC` to keep it, which outlives a
-power cut, so that a slow disk holds up no frame. When the tape fails (a full disk), `failure` says how, once and for all, and
+power cut, so that a slow disk holds up no frame. When the tape or the disk fails, `failure` says how, once and for all, and
 records are dropped from then on: what was written stays readable. `close` ends the tape and waits for the disk.
 
-Until `begin` is called, which needs the header, records are kept in memory: those of the first seconds, before anything is subscribed.
+A tape's header stands in front, but says what the first records had to ask for. So `begin` makes the tape at once with what is known,
+and `complete` puts a tape with the whole header and the same records in its place, in one step.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Recorder:
         self._max_ns = max_ns
         self._failed = failed
         self._tape: TapeWriter | RotatingWriter | None = None
-        self._early: list[Record] = []
+        self._early: list[Record] | None = []
         self._flushed_ns = 0
         self._syncer: _Syncer | None = None
         self.failure: str | None = None
@@ -66,6 +67,11 @@ class Recorder:
     def has_begun(self) -> bool:
         """Whether there is a tape."""
         return self._tape is not None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the tape has its final header."""
+        return self._early is None
 
     @property
     def paths(self) -> list[Path]:
@@ -80,27 +86,32 @@ class Recorder:
         return 0 if self._tape is None else self._tape.size
 
     def begin(self, header: Header) -> None:
-        """Make the tape, with what was kept for it."""
+        """Make the tape, with what is known so far."""
         try:
             if self._max_bytes is None and self._max_ns is None:
                 self._tape = TapeWriter(self._path, header)
             else:
                 self._tape = RotatingWriter(self._path, header, max_bytes=self._max_bytes, max_ns=self._max_ns)
             self._syncer = _Syncer(self)
-            early, self._early = self._early, []
-            for record in early:
-                self._tape.write(record)
-            self._tape.flush()
+        except TapeError as error:
+            self.fail(str(error))
+
+    def complete(self, header: Header) -> None:
+        """Give the tape its whole header; to be called once, soon after `begin`."""
+        early, self._early = self._early, None
+        if self._tape is None or self.failure is not None or early is None:
+            return
+        try:
+            self._tape.begin_again(header, early)
         except TapeError as error:
             self.fail(str(error))
 
     def record(self, record: Record) -> None:
         """Put a record on the tape."""
-        if self.failure is not None:
+        if self.failure is not None or self._tape is None:
             return
-        if self._tape is None:
+        if self._early is not None:
             self._early.append(record)
-            return
         try:
             self._tape.write(record)
             if record.time_ns - self._flushed_ns >= FLUSH_NS:
@@ -117,6 +128,8 @@ class Recorder:
             self._tape.flush()
         except TapeError as error:
             self.fail(str(error))
+        if self._syncer is not None and self._syncer.failure is not None:
+            self.fail(self._syncer.failure)
 
     def fail(self, reason: str) -> None:
         """The tape takes nothing more."""
@@ -146,7 +159,7 @@ class _Syncer(threading.Thread):
         self._recorder = recorder
         self._stopped = threading.Event()
         self._kept = 0
-        self._named = 0
+        self._named = (0, False)
         self.failure: str | None = None
         self.start()
 
@@ -158,9 +171,10 @@ class _Syncer(threading.Thread):
             paths = list(self._recorder.paths)
             for path in paths[self._kept :]:
                 self._sync(path, path)
-            if self._named < len(paths):
+            named = (len(paths), self._recorder.is_complete)
+            if paths and self._named != named:
                 self._sync(paths[-1].parent, paths[-1])
-                self._named = len(paths)
+                self._named = named
             self._kept = max(0, len(paths) - 1)
 
     def stop(self) -> None:
