@@ -195,6 +195,24 @@ def test_no_secret_shows() -> None:
     assert login["params"]["signature"][2:] not in shown
 
 
+def test_a_frame_that_is_only_heard_is_a_sign_of_life() -> None:
+    client = opened(ping_after_ns=10 * SECOND, silence_ns=15 * SECOND)
+    assert client.heard(9 * SECOND) == []
+    assert client.tick(10 * SECOND) == []
+    assert client.outgoing(10 * SECOND) == []
+    client.tick(19 * SECOND)
+    assert client.outgoing(19 * SECOND) == [b"ping"]
+    assert client.heard(23 * SECOND) == []
+    assert client.tick(24 * SECOND) == []
+    client.request("public/get_time", {}, 24 * SECOND, timeout_ns=SECOND)
+    client.outgoing(24 * SECOND)
+    (ended,) = client.heard(26 * SECOND)
+    assert isinstance(ended, RequestTimedOut), "what is due is done, whatever comes"
+    client.disconnected(27 * SECOND, "gone")
+    with pytest.raises(CallerError, match="heard: the session is WAITING, nothing is connected"):
+        client.heard(28 * SECOND)
+
+
 def test_a_quiet_peer_is_pinged_and_then_given_up() -> None:
     client = opened(ping_after_ns=10 * SECOND, silence_ns=15 * SECOND)
     assert client.wake_at_ns == 10 * SECOND
