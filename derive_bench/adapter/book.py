@@ -157,10 +157,22 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
         return _header(self._message, self._instrument, self.ts_init)
 
     @property
-    def as_read(self) -> tuple[int, list[float]]:
-        """How many levels are bids, and each level's price and amount as JSON readers give them, not yet rounded, bids first."""
-        doubles = self._doubles
-        return self._n_bids, [loads(text) for text in self._all_texts()] if doubles is None else doubles
+    def as_read(self) -> tuple[str, int, int, int, int, int, int, list[float]]:
+        """The values of `header`, in its order, how many levels are bids, and all levels as read.
+
+        Levels are price, amount, price, amount …, bids first, as JSON readers give them: not yet rounded.
+        """
+        message, instrument, doubles = self._message, self._instrument, self._doubles
+        return (
+            instrument.id,
+            instrument.price_precision,
+            instrument.size_precision,
+            _sequence(message),
+            message.timestamp * 1_000_000,
+            self.ts_init,
+            self._n_bids,
+            [loads(text) for text in self._all_texts()] if doubles is None else doubles,
+        )
 
     @property
     def deltas(self) -> Sequence[OrderBookDelta]:

@@ -4,8 +4,9 @@ Contract: SHA-256 over, for each frame that made events, two MessagePack arrays:
 maps, names and order as the types declare them. Whole numbers take their shortest form, texts and enumerations are strings,
 decimals their text, bytes `bin`, None nil; `event_id`, which is random, is nil, and the error of a bad element is its text.
 
-A book (`OrderBookDeltas`) is the one event that is a sequence, made when somebody looks. Its fields are the header that its deltas share,
-how many levels are bids, and all prices and amounts as read, whole numbers where they were sent without a point, else doubles. Every
+A book (`OrderBookDeltas`) is the one event that is a sequence, made when somebody looks. Its array holds the values of the header that its
+deltas share, in its order, how many levels are bids, and all prices and amounts as read, whole numbers where they were sent without a
+point, else doubles. Every
 `FULL_EVERY`th book, the first included, is followed by four arrays with one value for each delta (action, side, order id, flags)
 and two with the raw prices and sizes, which is what the conversion made of them; so is any book with a number too large for doubles.
 docs/replay.md says the same with an example.
@@ -22,7 +23,7 @@ import msgspec
 
 from derive_bench.adapter.book import OrderBookDeltas
 
-__all__ = ["FULL_EVERY", "EventDigest", "encode_book", "encode_fields"]
+__all__ = ["FULL_EVERY", "EventDigest", "encode_fields"]
 
 FULL_EVERY: Final = 256
 """Books from one that is hashed delta by delta to the next: making all deltas costs ten times as much as reading a book."""
@@ -57,7 +58,7 @@ class EventDigest:
             return
         self.events += len(events)
         if type(events[0]) is OrderBookDeltas:
-            self._update(_BOOK + encode_book(events[0], full=self._books % FULL_EVERY == 0))
+            self._update(_encode_book(events[0], self._books % FULL_EVERY == 0))
             self._books += 1
             return
         kinds = tuple(map(type, events))
@@ -71,12 +72,11 @@ class EventDigest:
         return self._hash.hexdigest()
 
 
-def encode_book(book: OrderBookDeltas, *, full: bool) -> bytes:
-    """Return the fields of a book as they are hashed, its deltas included where `full` or where doubles would not tell numbers apart."""
-    header = book.header
-    bids, numbers = book.as_read
-    fields = encode_fields((header, bids, numbers))
-    if full or sum(numbers) >= _most(header.price_precision, header.size_precision):
+def _encode_book(book: OrderBookDeltas, full: bool) -> bytes:
+    """Return a book as it is hashed, its deltas included where `full` or where doubles would not tell numbers apart."""
+    values = book.as_read
+    fields = _BOOK + encode_fields(values)
+    if full or sum(values[-1]) >= _most(values[1], values[2]):
         fields += encode_fields([[getattr(delta, name) for delta in book] for name in _COLUMNS])
     return fields
 

@@ -1,7 +1,7 @@
 """Lines: pieces of bytes, or a plain file, to the lines in them.
 
 Contract: `Lines` yields each line without its newline (and a carriage return before it), however the pieces are cut; `FileLines` reads
-a plain file in half the time and leaves the newlines. A line beyond `LONGEST` bytes is left
+a plain file in half the time: it leaves the newlines, and tells lines from what is none when asked. A line beyond `LONGEST` bytes is left
 out and counted, so that memory stays bounded in a file that is no text. What follows the last newline is `rest`, not a line.
 """
 
@@ -31,6 +31,15 @@ class Lines:
             first = self.number + 1 - len(batch)
             for self.number, line in enumerate(batch, first):
                 yield line
+
+    @property
+    def rest_number(self) -> int:
+        """The number that `rest` has as a line."""
+        return self.number + 1
+
+    def whole(self, _line: bytes, _index: int) -> int | None:
+        """Return the number of the line just given, None where it is none: never here."""
+        return self.number
 
     def batches(self) -> Iterator[list[bytes]]:
         """Yield the same lines in lists; `number` is that of the last in the list."""
@@ -66,25 +75,26 @@ class Lines:
 
 
 class FileLines:
-    """The same of a file that is not compressed, each line with its newline."""
+    """The same of a file that is not compressed, each line with its newline; what lacks one is to be shown to `whole`."""
 
     def __init__(self, file: BinaryIO, longest: int = LONGEST) -> None:
-        self.number = 0
         self.too_long: list[int] = []
         self.rest = b""
-        self._file = file
+        self.rest_number = 0
+        self._read = partial(file.readline, longest)
         self._longest = longest
 
     def __iter__(self) -> Iterator[bytes]:
-        read = partial(self._file.readline, self._longest)
-        for line in iter(read, b""):
-            if line.endswith(b"\n"):
-                self.number += 1
-                yield line
-            elif len(line) < self._longest:
-                self.rest = line
-            else:
-                while line and not line.endswith(b"\n"):
-                    line = read()
-                self.number += 1
-                self.too_long.append(self.number)
+        return iter(self._read, b"")
+
+    def whole(self, line: bytes, index: int) -> int | None:
+        """Return the number of the line just given, the `index`th, or None: it is `rest`, or too long and the whole of it passed over."""
+        if line.endswith(b"\n"):
+            return index
+        if len(line) < self._longest:
+            self.rest, self.rest_number = line, index
+            return None
+        while line and not line.endswith(b"\n"):
+            line = self._read()
+        self.too_long.append(index)
+        return None

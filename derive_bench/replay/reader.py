@@ -61,7 +61,7 @@ class Tape:
             source = Source(self.path, file)
             lines = FileLines(file) if source.is_plain() else Lines(source.pieces())
             found, ended, loads = 0, False, orjson.loads
-            for line in lines:
+            for index, line in enumerate(lines, 1):
                 try:
                     # The usual record, without `decode_record`'s questions; whatever fails here is asked them.
                     fields = loads(line)
@@ -74,16 +74,19 @@ class Tape:
                     found += 1
                     yield frame
                     continue
+                number = lines.whole(line, index)
+                if number is None:
+                    continue
                 try:
                     record = decode_record(line)
                 except (NotARecord, TapeError) as error:
                     found += 1
-                    self._fault(lines.number, str(error))
+                    self._fault(number, str(error))
                     continue
                 ended = isinstance(record, End)
                 if isinstance(record, (Header, End)):
                     if isinstance(record, End):
-                        self._check_end(record, found, lines.number)
+                        self._check_end(record, found, number)
                     found = 0
                     continue
                 found += 1
@@ -91,7 +94,7 @@ class Tape:
             last = self._last(lines.rest)
             if isinstance(last, End):
                 ended = True
-                self._check_end(last, found, lines.number + 1)
+                self._check_end(last, found, lines.rest_number)
                 found = 0
             elif last is not None:
                 found += 1

@@ -83,7 +83,7 @@ def make_report(
         "rate": pace.as_dict(counts.frames),
         "throughput": throughput.as_dict(),
         "gc": pauses.summary(),
-        "digest": {"sha256": digest.hexdigest(), "events": digest.events, "encoding": 1},
+        "digest": {"sha256": digest.hexdigest(), "events": digest.events, "encoding": 2},
     }
     data["warnings"] = _warnings(data)
     return Report(data)

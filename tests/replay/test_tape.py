@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import errno
 import os
 import subprocess
@@ -16,7 +17,7 @@ from derive_bench.measure.trees import PACKAGE_PARENT
 from derive_bench.replay import reader
 from derive_bench.replay.lines import FileLines, Lines
 from derive_bench.replay.reader import open_tape
-from derive_bench.replay.records import Connect, Disconnect, Frame, Header, Record, TapeError
+from derive_bench.replay.records import Connect, Disconnect, Frame, Header, Record, TapeError, encode_header
 from derive_bench.replay.rotation import RotatingWriter, numbered
 from derive_bench.replay.writer import TapeWriter
 from tests.replay.tapes import session, write
@@ -162,6 +163,14 @@ def test_a_line_beyond_all_measure_is_left_out_and_told(tmp_path: Path, monkeypa
     tape = open_tape(path)
     assert list(tape) == RECORDS
     assert "more than" in tape.faults[-1].reason
+    lines = [b"x" * 2_000, b"no record", b'{"end":7}']
+    content = b"\n".join([encode_header(HEADER).rstrip(), *lines])
+    path.write_bytes(gzip.compress(content) if ending else content)
+    tape = open_tape(path)
+    assert list(tape) == []
+    assert sorted(fault.line for fault in tape.faults) == [2, 3, 4]
+    (end,) = [fault for fault in tape.faults if "the end line tells of 7 records" in fault.reason]
+    assert end.line == 4
 
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 17))
