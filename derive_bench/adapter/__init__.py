@@ -123,6 +123,7 @@ PUBLIC: Final[dict[str, tuple[str, ...]]] = {
         "parse_order_book_depth10",
     ),
     "inbound": (
+        "TickerEvent",
         "check_fill_numbers",
         "liquidity_side",
         "parse_bar",

@@ -300,8 +300,8 @@ def parse_order_book_deltas(message: OrderBook, instrument: Instrument, ts_init:
         n_bids, n_numbers = _layouts[skeleton]
     except KeyError:
         return (parse_order_book_deltas if _learn(skeleton) else _parse_exactly)(message, instrument, ts_init)
-    if len(json) <= _SHORT or json.translate(_TO_ZERO).find(_TOO_LONG) < 0:
-        numbers = json.translate(_OUTER, _MARKUP)
+    numbers = json.translate(_OUTER, _MARKUP)
+    if len(json) <= _SHORT or numbers.translate(_TO_ZERO).find(_TOO_LONG) < 0:
         try:
             doubles = loads(numbers)
         except JSONDecodeError:

@@ -39,6 +39,7 @@ from derive_bench.adapter.model import (
 from derive_bench.adapter.numbers import EXACT_LIMIT, MAX_DIGITS, exact, scaled
 
 __all__ = [
+    "TickerEvent",
     "check_fill_numbers",
     "liquidity_side",
     "parse_bar",
@@ -54,6 +55,9 @@ __all__ = [
     "parse_trades",
 ]
 
+TickerEvent = QuoteTick | MarkPriceUpdate | IndexPriceUpdate | FundingRateUpdate | OptionGreeks
+"""What a ticker can tell."""
+
 _MS: Final = 1_000_000
 _S: Final = 1_000_000_000
 _BODY: Final = "$.params.data.instrument_ticker"
@@ -65,6 +69,7 @@ _two: Final = msgspec.json.Decoder(tuple[int, int], strict=False).decode
 _four: Final = msgspec.json.Decoder(tuple[int, int, int, int], strict=False).decode
 _five: Final = msgspec.json.Decoder(tuple[int, int, int, int, int], strict=False).decode
 _six: Final = msgspec.json.Decoder(tuple[int, int, int, int, int, int], strict=False).decode
+_seven: Final = msgspec.json.Decoder(tuple[int, int, int, int, int, int, float], strict=False).decode
 _three_plain: Final = msgspec.json.Decoder(tuple[float, float, float]).decode
 _four_plain: Final = msgspec.json.Decoder(tuple[float, float, float, float]).decode
 _float: Final = msgspec.json.Decoder(float).decode
@@ -110,24 +115,40 @@ def parse_quote(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTi
     )
 
 
-def parse_ticker(ticker: Ticker, instrument: Instrument, ts_init: int) -> tuple[QuoteTick, MarkPriceUpdate, IndexPriceUpdate]:
-    """Return what `parse_quote`, `parse_mark_price` and `parse_index_price` do, in one pass over their numbers."""
+def parse_ticker(ticker: Ticker, instrument: Instrument, ts_init: int) -> tuple[TickerEvent, ...]:
+    """Return all that a ticker tells: quote, mark price, index price, and funding rate and greeks where it has them.
+
+    They are what `parse_quote` and its neighbours give, with one pass over the numbers.
+    """
     body = ticker.instrument_ticker
-    price, size = instrument.price_tail, instrument.size_tail
-    text = f"[-{body.b}{price},-{body.a}{price},-{body.B}{size},-{body.A}{size},-{body.M}{price},-{body.I}{price}]"
+    price, size, rate = instrument.price_tail, instrument.size_tail, body.f
+    text = f"[-{body.b}{price},-{body.a}{price},-{body.B}{size},-{body.A}{size},-{body.M}{price},-{body.I}{price}"
     try:
-        bid, ask, bid_size, ask_size, mark, index = _six(text)
-        if not (bid + ask + bid_size + ask_size + mark + index > _LOWEST and len(text) <= _SIX_MAX):
+        if rate is None:
+            bid, ask, bid_size, ask_size, mark, index = _six(f"{text}]")
+        else:
+            bid, ask, bid_size, ask_size, mark, index, _ = _seven(f"{text},{'' if rate[:1] == '-' else '-'}{rate}e0]")
+        if not (bid + ask + bid_size + ask_size + mark + index > _LOWEST and len(text) < _SIX_MAX):
+            raise UnicodeError
+        if rate is not None and len(rate) > MAX_DIGITS:
             raise UnicodeError
     except _NOT_INTEGRAL:
-        quote = parse_quote(ticker, instrument, ts_init)
-        return quote, parse_mark_price(ticker, instrument, ts_init), parse_index_price(ticker, instrument, ts_init)
+        parts = (parse(ticker, instrument, ts_init) for parse in _TICKER_PARTS)
+        return tuple(part for part in parts if part is not None)
     name, places, ts_event = instrument.id, instrument.price_precision, ticker.timestamp * _MS
-    return (
-        QuoteTick(name, -bid, -ask, -bid_size, -ask_size, places, instrument.size_precision, ts_event, ts_init),
+    quote = QuoteTick(name, -bid, -ask, -bid_size, -ask_size, places, instrument.size_precision, ts_event, ts_init)
+    mark_price, index_price = (
         MarkPriceUpdate(name, -mark, places, ts_event, ts_init),
         IndexPriceUpdate(name, -index, places, ts_event, ts_init),
     )
+    if rate is not None:
+        funding = FundingRateUpdate(name, rate, ts_event, ts_init)
+        if body.option_pricing is None:
+            return quote, mark_price, index_price, funding
+        return quote, mark_price, index_price, funding, _greeks_of(ticker, body.option_pricing, instrument, ts_init)
+    if body.option_pricing is None:
+        return quote, mark_price, index_price
+    return quote, mark_price, index_price, _greeks_of(ticker, body.option_pricing, instrument, ts_init)
 
 
 def parse_mark_price(ticker: Ticker, instrument: Instrument, ts_init: int) -> MarkPriceUpdate:
@@ -160,7 +181,7 @@ def parse_funding_rate(ticker: Ticker, instrument: Instrument, ts_init: int) -> 
     if text is None:
         return None
     try:
-        _float(f"-{text}e0")
+        _float(f"{'' if text[:1] == '-' else '-'}{text}e0")
         if len(text) > MAX_DIGITS:
             raise UnicodeError
     except _NOT_INTEGRAL:
@@ -170,21 +191,8 @@ def parse_funding_rate(ticker: Ticker, instrument: Instrument, ts_init: int) -> 
 
 def parse_option_greeks(ticker: Ticker, instrument: Instrument, ts_init: int) -> OptionGreeks | None:
     """Return greeks and implied volatilities, or None where the ticker has no option pricing."""
-    body = ticker.instrument_ticker
-    pricing = body.option_pricing
-    if pricing is None:
-        return None
-    try:
-        numbers = (
-            f"[{pricing.d},{pricing.g},{pricing.v},{pricing.t},{pricing.r},"
-            f"{pricing.i},{pricing.bi},{pricing.ai},{pricing.f},{_interest(body.stats).oi}]"
-        ).encode()
-        if numbers.translate(None, _NUMERIC) != _TEN_NUMBERS:
-            raise UnicodeError
-        _grammar(numbers)
-    except _NOT_INTEGRAL:
-        numbers = _greeks_exactly(body, pricing)
-    return OptionGreeks(instrument.id, numbers, ticker.timestamp * _MS, ts_init)
+    pricing = ticker.instrument_ticker.option_pricing
+    return None if pricing is None else _greeks_of(ticker, pricing, instrument, ts_init)
 
 
 def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index: int = 0) -> TradeTick:
@@ -358,6 +366,8 @@ _PARTIALLY_FILLED: Final = OrderStatus.PARTIALLY_FILLED
 _NO_AGGRESSOR: Final = AggressorSide.NO_AGGRESSOR
 _AGAINST_MAKER: Final = {"buy": _SELLER, "sell": _BUYER}
 
+_TICKER_PARTS: Final = (parse_quote, parse_mark_price, parse_index_price, parse_funding_rate, parse_option_greeks)
+
 
 def _check_order(order: PrivateOrder) -> tuple[float, float]:
     """Check an order's numbers one by one; return what is 0 only for a filled amount and an average price of 0."""
@@ -367,6 +377,21 @@ def _check_order(order: PrivateOrder) -> tuple[float, float]:
         exact(order.trigger_price, "$.trigger_price")
     filled, average = exact(order.filled_amount, "$.filled_amount"), exact(order.average_price, "$.average_price")
     return float(filled != 0), float(average != 0)
+
+
+def _greeks_of(ticker: Ticker, pricing: OptionPricing, instrument: Instrument, ts_init: int) -> OptionGreeks:
+    body = ticker.instrument_ticker
+    try:
+        numbers = (
+            f"[{pricing.d},{pricing.g},{pricing.v},{pricing.t},{pricing.r},"
+            f"{pricing.i},{pricing.bi},{pricing.ai},{pricing.f},{_interest(body.stats).oi}]"
+        ).encode()
+        if numbers.translate(None, _NUMERIC) != _TEN_NUMBERS:
+            raise UnicodeError
+        _grammar(numbers)
+    except _NOT_INTEGRAL:
+        numbers = _greeks_exactly(body, pricing)
+    return OptionGreeks(instrument.id, numbers, ticker.timestamp * _MS, ts_init)
 
 
 def _quote_exactly(ticker: Ticker, instrument: Instrument, ts_init: int) -> QuoteTick:

@@ -6,12 +6,14 @@ says which sources, flags and compiler made it. `BuildUnavailable` where it cann
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,6 +24,9 @@ __all__ = ["BUILDS", "Build", "BuildUnavailable", "compiler", "engine"]
 
 SOURCES: Final = Path(__file__).parent / "engine"
 _COMMON: Final = ("-O", "--edition", "2021")
+_UNFINISHED: Final = ".build-"
+_ABANDONED_AFTER: Final = 3600
+"""Seconds after which a folder that is not done is nobody's any more."""
 
 
 class BuildUnavailable(RuntimeError):
@@ -99,7 +104,8 @@ def _digest(build: Build, version: str) -> str:
 
 
 def _compile(build: Build, program: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=".build-", dir=program.parent) as folder:
+    _clear(program.parent)
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=program.parent) as folder:
         made = Path(folder) / "engine"
         command = ["rustc", *_COMMON, *build.flags, str(SOURCES / "main.rs"), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": folder})
@@ -107,3 +113,11 @@ def _compile(build: Build, program: Path) -> None:
             reason = next((line for line in done.stderr.splitlines() if "error" in line), f"exit code {done.returncode}")
             raise BuildUnavailable(f"rustc does not build {build.name}: {reason}")
         made.rename(program)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what builds have left that were killed."""
+    for left in folder.glob(f"{_UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_AFTER:
+                shutil.rmtree(left, ignore_errors=True)

@@ -43,11 +43,12 @@ def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> 
         with contextlib.ExitStack() as stack:
             its = stack.enter_context(placed(where))
             module = _library(library)
-            # The folder is removed when the client has gone: these libraries connect anew whenever they want.
-            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True))) / "server"
-            words = ["unix", str(path)] if transport == "unix" else ["tcp"]
-            address = start(on(its, [sys.executable, "-m", __name__, library, *words]), stack).ready()
-            call = connect(module, address, stack)
+            with tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True) as folder:
+                words = ["unix", str(Path(folder) / "server")] if transport == "unix" else ["tcp"]
+                address = start(on(its, [sys.executable, "-m", __name__, library, *words]), stack).ready()
+                call = connect(module, address, stack)
+                # Now it is connected for good, and the socket needs no name any more.
+                call(b"")
             yield Timed(lambda: call(payload), lambda: "" if call(payload) == payload else "the echo brings other bytes back")
 
     return opened
@@ -96,6 +97,7 @@ def _serve_zeromq(words: Sequence[str]) -> None:
     zmq = _library("zeromq")
     connection = zmq.Context().socket(zmq.REP)
     connection.bind(f"ipc://{words[1]}" if words[0] == "unix" else "tcp://127.0.0.1:*")
+    _end_with_parent(words)
     say_ready(connection.last_endpoint.decode())
     while True:
         connection.send(connection.recv())
@@ -112,10 +114,14 @@ def _serve_grpc(words: Sequence[str]) -> None:
     address = f"unix:{words[1]}" if words[0] == "unix" else "127.0.0.1:0"
     port = server.add_insecure_port(address)
     server.start()
+    _end_with_parent(words)
     say_ready(address if words[0] == "unix" else f"127.0.0.1:{port}")
     server.wait_for_termination()
 
 
+def _end_with_parent(words: Sequence[str]) -> None:
+    end_with_parent(words[1] if words[0] == "unix" else None)
+
+
 if __name__ == "__main__":
-    end_with_parent(sys.argv[3] if sys.argv[2] == "unix" else None)
     (_serve_zeromq if sys.argv[1] == "zeromq" else _serve_grpc)(sys.argv[2:])

@@ -14,6 +14,7 @@ The key is a well-known test key.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import struct
 import sys
@@ -32,9 +33,9 @@ from derive_bench.adapter.outbound import OrderCommand, OrderEncoder
 from derive_bench.adapter.protocol import V3_MAINNET
 from derive_bench.adapter.signing import PresignPool, Signer
 from derive_bench.boundary.codecs import EVENT_CODECS
-from derive_bench.boundary.frames import ERROR, OK, Bytes, reply
+from derive_bench.boundary.frames import OK, Bytes, refusal, reply
 from derive_bench.boundary.hosting import host
-from derive_bench.boundary.streams import PeerGone, Stream, receive_body
+from derive_bench.boundary.streams import CutShort, PeerGone, Stream, receive_body
 
 __all__ = ["FORMS", "HEAD", "STAMP", "Adapter", "Order", "Setup", "read_frames"]
 
@@ -42,6 +43,9 @@ TEST_KEY: Final = "0x2ae8be44db8a590d20bffbe3b6872df9b569147d3bf6801a35a28281a48
 WALLET: Final = "0x000000000000000000000000000000000000aaaa"
 SUBACCOUNT_ID: Final = 30769
 POOL: Final = 8_192
+MAX_EVENTS: Final = 100_000
+"""The longest batch that may be asked for."""
+
 CLOCK_NS: Final = 1_790_871_617 * 10**9
 EXPIRY_SEC: Final = 1_790_871_617 + 600
 MAX_FEE: Final = Decimal(1000)
@@ -52,6 +56,7 @@ FORMS: Final = ("frames", "msgpack", "arrow", "raw")
 HEAD: Final = struct.Struct("<BI")
 STAMP: Final = struct.Struct("<Q")
 _LENGTH: Final = struct.Struct("<I")
+_REPEATED: Final = ord("R")
 
 
 class Setup(msgspec.Struct):
@@ -135,32 +140,57 @@ def read_frames(payload: Bytes) -> Iterator[bytes]:
         at += 4 + length
 
 
+class Desk:
+    """What one strategy has set up, and the answers to its requests."""
+
+    def __init__(self) -> None:
+        self._adapter: Adapter | None = None
+        self._order = msgspec.msgpack.Decoder(Order).decode
+        self._setup = msgspec.msgpack.Decoder(Setup).decode
+
+    def answer(self, body: memoryview) -> Callable[[], list[Bytes]]:
+        """Return what makes a reply's payload. `Exception` of any kind for a request that makes no sense."""
+        letter, rest = bytes(body[:1]), body[1:]
+        if letter == b"S":
+            self._adapter = Adapter(self._setup(rest))
+            return list
+        adapter = self._adapter
+        if adapter is None:
+            raise ValueError("there was no setup")
+        if letter == b"O":
+            order = self._order(rest)
+            return lambda: [adapter.sign(order)]
+        if letter not in (b"L", b"R"):
+            raise ValueError("unknown letter")
+        form, count = HEAD.unpack(rest)
+        if form >= len(FORMS) or not 1 <= count <= MAX_EVENTS:
+            raise ValueError(f"form {form} is not below {len(FORMS)}, or {count} events are not in 1..={MAX_EVENTS}")
+        return lambda: adapter.batch(FORMS[form], count)
+
+
 def serve(stream: Stream) -> None:
     """Serve one strategy until it goes."""
-    adapter: Adapter | None = None
-    order, setup = msgspec.msgpack.Decoder(Order).decode, msgspec.msgpack.Decoder(Setup).decode
-    while True:
+    desk = Desk()
+    with contextlib.suppress(PeerGone):
         try:
-            body = receive_body(stream)
-            letter, rest = bytes(body[:1]), body[1:]
-            if letter == b"S":
-                adapter = Adapter(setup(rest))
-                stream.send(reply(OK))
-            elif adapter is None:
-                stream.send(reply(ERROR, b"there was no setup"))
-            elif letter == b"O":
-                stream.send(reply(OK, adapter.sign(order(rest))))
-            elif letter in (b"L", b"R"):
-                form, count = HEAD.unpack(rest)
-                stream.send(reply(OK, *adapter.batch(FORMS[form], count)))
-                while letter == b"R":
-                    stream.send(reply(OK, *adapter.batch(FORMS[form], count)))
-            else:
-                stream.send(reply(ERROR, b"unknown letter"))
-        except PeerGone:
-            return
-        except (msgspec.MsgspecError, struct.error, IndexError, ValueError) as error:
-            stream.send(reply(ERROR, str(error).encode()))
+            while True:
+                body = receive_body(stream)
+                _serve_request(stream, desk, body)
+        except (ValueError, CutShort) as error:
+            # Nothing after it can be believed.
+            stream.send(refusal(error))
+
+
+def _serve_request(stream: Stream, desk: Desk, body: memoryview) -> None:
+    try:
+        answer = desk.answer(body)
+        payload = answer()
+    except Exception as error:  # a strategy's mistake, whatever it leads to, must not end the adapter
+        stream.send(refusal(error))
+        return
+    stream.send(reply(OK, *payload))
+    while body[0] == _REPEATED:
+        stream.send(reply(OK, *answer()))
 
 
 if __name__ == "__main__":

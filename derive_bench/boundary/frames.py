@@ -18,7 +18,21 @@ import numpy.typing as npt
 
 from derive_bench.boundary.workload import Closes, Windows
 
-__all__ = ["ERROR", "LENGTH", "MAX_BODY", "OK", "Bytes", "EngineRefused", "Opcode", "Outcomes", "echo", "outcomes", "reply", "request"]
+__all__ = [
+    "ERROR",
+    "LENGTH",
+    "MAX_BODY",
+    "OK",
+    "Bytes",
+    "EngineRefused",
+    "Opcode",
+    "Outcomes",
+    "echo",
+    "outcomes",
+    "refusal",
+    "reply",
+    "request",
+]
 
 Bytes = bytes | bytearray | memoryview
 """What a part of a frame may be."""
@@ -81,6 +95,11 @@ def echo(payload: Bytes) -> list[Bytes]:
 def reply(status: int, *payload: Bytes) -> list[Bytes]:
     """Return the parts of a reply."""
     return [_SHORT_HEAD.pack(1 + sum(map(len, payload)), status), *payload]
+
+
+def refusal(error: Exception) -> list[Bytes]:
+    """Return the parts of a reply that says what was wrong."""
+    return reply(ERROR, (str(error) or type(error).__name__).encode())
 
 
 def outcomes(payload: memoryview) -> Outcomes:

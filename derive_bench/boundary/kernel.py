@@ -134,6 +134,11 @@ class Stream:
         self._states = np.zeros((count, 2))
         self._profits, self._trades = np.zeros(count), np.zeros(count, dtype=np.int64)
 
+    @staticmethod
+    def size(windows: Windows) -> int:
+        """Bytes that the lines of these combinations take."""
+        return 16 * len(windows) * int(windows.max(initial=1))
+
     def step(self, close: float) -> Outcomes:
         """Take the newest bar's close; return the outcomes so far, in arrays that the next call changes."""
         if self._count == len(self._closes):

@@ -61,10 +61,11 @@ class Ring:
         """Write all of `part`. Raises `PeerGone`."""
         words, capacity = self._words, self._capacity
         while part:
-            written = words[_WRITTEN]
-            room = capacity - (written - words[_READ])
+            # Looked at once: a reader that makes progress in between would be waited for in vain.
+            written, read = words[_WRITTEN], words[_READ]
+            room = capacity - (written - read)
             if not room:
-                self._wait(_READ, words[_READ], _WRITER_WAITS, self._drained)
+                self._wait(_READ, read, _WRITER_WAITS, self._drained)
                 continue
             offset = written % capacity
             count = min(room, capacity - offset, len(part))

@@ -5,6 +5,7 @@ Contract: `python -m derive_bench.boundary.server` with the words that `hosting`
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -12,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from derive_bench.boundary import kernel
-from derive_bench.boundary.frames import ERROR, HEAD, OK, Bytes, Opcode, Outcomes, reply
+from derive_bench.boundary.frames import HEAD, MAX_BODY, OK, Bytes, Opcode, Outcomes, refusal, reply
 from derive_bench.boundary.hosting import host
-from derive_bench.boundary.streams import PeerGone, Stream, receive_body
+from derive_bench.boundary.streams import CutShort, PeerGone, Stream, receive_body
 from derive_bench.boundary.workload import Closes, Windows
 
 __all__ = ["Session", "serve"]
@@ -42,7 +43,7 @@ class Session:
                 return reply(OK, body[1:])
             return reply(OK, *self._work(*_read(body)))
         except Refused as error:
-            return reply(ERROR, str(error).encode())
+            return refusal(error)
 
     def _work(self, opcode: Opcode, closes: Closes, windows: Windows) -> list[Bytes]:
         match opcode, len(closes), len(windows):
@@ -54,6 +55,8 @@ class Session:
             case Opcode.RUN, 0, _:
                 return self._timed(lambda: kernel.sweep(self._closes, windows))
             case Opcode.OPEN, 0, _:
+                if (needed := kernel.Stream.size(windows)) > MAX_BODY:
+                    raise Refused(f"the lines of these combinations would take {needed} bytes, and {MAX_BODY} is the limit")
                 self._stream = kernel.Stream(windows)
                 return []
             case Opcode.BAR, 1, 0:
@@ -79,9 +82,9 @@ def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
         raise Refused(f"unknown opcode {code}")
     if HEAD.size + 8 * bars + 48 * combinations != len(body):
         raise Refused(f"{bars} bars and {combinations} combinations do not make a body of {len(body)} bytes")
-    # The numbers lie at an odd address; the kernel wants them aligned.
-    closes = np.frombuffer(body, "<f8", bars, HEAD.size).astype(np.float64)
-    windows = np.frombuffer(body, "<i8", 6 * combinations, HEAD.size + 8 * bars).astype(np.int64).reshape(-1, 6)
+    # Views, where the machine's numbers are those of the wire: a second copy of the bars is never held.
+    closes = np.frombuffer(body, "<f8", bars, HEAD.size).astype(np.float64, copy=False)
+    windows = np.frombuffer(body, "<i8", 6 * combinations, HEAD.size + 8 * bars).astype(np.int64, copy=False).reshape(-1, 6)
     bad = np.flatnonzero(~(np.isfinite(closes) & (closes > 0)))
     if len(bad):
         raise Refused(f"close {bad[0]} is {closes[bad[0]]}, not a positive number")
@@ -96,19 +99,20 @@ def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
 def serve(stream: Stream) -> None:
     """Answer one client until it goes."""
     session = Session()
-    while True:
+    with contextlib.suppress(PeerGone):
         try:
-            body = receive_body(stream)
-        except ValueError as error:
-            stream.send(reply(ERROR, str(error).encode()))
-            return
-        except PeerGone:
-            return
-        stream.send(session.answer(body))
+            while True:
+                stream.send(session.answer(receive_body(stream)))
+        except (ValueError, CutShort) as error:
+            # Nothing after it can be believed.
+            stream.send(refusal(error))
+
+
+def compile_kernel() -> None:
+    """Compile the kernel, or load it from the cache."""
+    kernel.sweep(np.ones(8), np.ones((1, 6), dtype=np.int64))
+    kernel.Stream(np.ones((1, 6), dtype=np.int64)).step(1.0)
 
 
 if __name__ == "__main__":
-    # Compiled, or loaded from the cache, before a client may come.
-    kernel.sweep(np.ones(8), np.ones((1, 6), dtype=np.int64))
-    kernel.Stream(np.ones((1, 6), dtype=np.int64)).step(1.0)
-    host(sys.argv[1:], serve)
+    host(sys.argv[1:], serve, compile_kernel)

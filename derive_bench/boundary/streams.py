@@ -13,13 +13,19 @@ from typing import Protocol
 
 from derive_bench.boundary.frames import LENGTH, MAX_BODY, Bytes
 
-__all__ = ["PeerGone", "PipeStream", "SocketStream", "Stream", "receive_body"]
+__all__ = ["CutShort", "PeerGone", "PipeStream", "SocketStream", "Stream", "receive_body"]
 
 _PARTS_AT_ONCE = 16
+_BEFORE_BODY = 7
+"""Numbers follow a reply's status, 1 byte, or a request's head, 9 bytes."""
 
 
 class PeerGone(ConnectionError):
     """The other process closed its end or died."""
+
+
+class CutShort(PeerGone):
+    """The other process went in the middle of a frame."""
 
 
 class Stream(Protocol):
@@ -106,12 +112,20 @@ class PipeStream:
 
 
 def receive_body(stream: Stream) -> memoryview:
-    """Receive one frame's body. Raises `PeerGone`, and `ValueError` for a length that cannot be believed."""
+    """Receive one frame's body; what follows its first byte, and its head, lies aligned for eight-byte numbers.
+
+    Raises:
+        PeerGone: between two frames, or `CutShort`.
+        ValueError: a length that cannot be believed.
+    """
     head = bytearray(LENGTH.size)
     stream.receive_into(memoryview(head))
     (length,) = LENGTH.unpack(head)
     if not 0 < length <= MAX_BODY:
         raise ValueError(f"body_len {length} is not in 1..={MAX_BODY}")
-    body = memoryview(bytearray(length))
-    stream.receive_into(body)
+    body = memoryview(bytearray(_BEFORE_BODY + length))[_BEFORE_BODY:]
+    try:
+        stream.receive_into(body)
+    except PeerGone as error:
+        raise CutShort(f"short body: the connection ended before the {length} bytes of a frame") from error
     return body

@@ -21,7 +21,7 @@ from derive_bench.adapter.channels import ChannelKind, parse_channel
 from derive_bench.adapter.dispatch import Dispatcher, DispatchStats, OrderIdentity, Replace, ReplaceResult
 from derive_bench.adapter.errors import CallerError
 from derive_bench.adapter.frames import ErrorResponse, Frame, Response, Subscription, decode, decode_result
-from derive_bench.adapter.inbound import parse_funding_rate, parse_option_greeks, parse_ticker, parse_trades
+from derive_bench.adapter.inbound import parse_ticker, parse_trades
 from derive_bench.adapter.instruments import VENUE, Instrument, InstrumentRegistry
 from derive_bench.adapter.messages import PrivateOrder, PrivateTrade
 from derive_bench.adapter.model import OrderSide, OrderType
@@ -208,12 +208,7 @@ def _books(instruments: InstrumentRegistry) -> _Handler:
 
 def _tickers(instrument: Instrument) -> _Handler:
     def handle(message: Subscription[Any], ts_init: int) -> Sequence[Any]:
-        ticker = message.data
-        quote, mark, index = parse_ticker(ticker, instrument, ts_init)
-        rate, greeks = parse_funding_rate(ticker, instrument, ts_init), parse_option_greeks(ticker, instrument, ts_init)
-        if greeks is None:
-            return (quote, mark, index) if rate is None else (quote, mark, index, rate)
-        return (quote, mark, index, greeks) if rate is None else (quote, mark, index, rate, greeks)
+        return parse_ticker(message.data, instrument, ts_init)
 
     return handle
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import errno
+import gzip
 import os
 import subprocess
 import sys

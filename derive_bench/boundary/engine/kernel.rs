@@ -248,6 +248,14 @@ pub fn sweep(closes: &[f64], combinations: &[Combination]) -> Vec<Outcome> {
     outcomes.into_inner().expect("no thread panics with the lock")
 }
 
+/// Adds the newest value of a line, of which the last `window` are wanted; older ones are let go now and then.
+fn push(line: &mut Vec<f64>, window: usize, value: f64) {
+    if line.len() >= 2 * window {
+        line.drain(..line.len() - window);
+    }
+    line.push(value);
+}
+
 /// One combination fed bar by bar: holds what the averages still need, and gives the same outcome as `combination` over the bars so far.
 pub struct Stream {
     windows: Combination,
@@ -266,10 +274,11 @@ impl Stream {
         let [half, full, smooth, third, mid, period] = self.windows.0;
         let i = closes.len() - 1;
         if i + 1 >= full {
-            self.slow_raw.push(2.0 * average(closes, half, i) - average(closes, full, i));
+            push(&mut self.slow_raw, smooth, 2.0 * average(closes, half, i) - average(closes, full, i));
         }
         if i + 1 >= period {
-            self.fast_raw.push(3.0 * average(closes, third, i) - average(closes, mid, i) - average(closes, period, i));
+            let newest = 3.0 * average(closes, third, i) - average(closes, mid, i) - average(closes, period, i);
+            push(&mut self.fast_raw, period, newest);
         }
         let newest = |raw: &[f64], window: usize| if raw.len() < window { f64::NAN } else { average(raw, window, raw.len() - 1) };
         self.walk.step(closes[i], newest(&self.fast_raw, period), newest(&self.slow_raw, smooth));

@@ -6,15 +6,18 @@
 //! `engine shm FD CAPACITY SPINS E1 E2 E3 E4`  two rings in the file behind FD, with their four eventfds
 //!
 //! All but `pipe` end as soon as standard input does, whatever they are doing: the parent holds its other end, and the kernel closes that
-//! when the parent dies, however it dies. A line on standard output says when clients may come.
+//! when the parent dies, however it dies. `pipe` ends as soon as nobody can read its replies any more. A line on standard output says
+//! when clients may come.
 
 mod frame;
 mod kernel;
 mod ring;
 mod session;
 
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::fd::FromRawFd;
 use std::os::unix::net::UnixListener;
 use std::process::{exit, ExitCode};
 
@@ -27,7 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["pipe"] => session::serve(&mut io::stdin().lock(), &mut io::stdout().lock()),
+        ["pipe"] => serve_pipe(),
         ["unix", path] => serve_unix(path),
         ["tcp"] => serve_tcp(),
         ["shm", numbers @ ..] if numbers.len() == 7 => serve_shm(numbers),
@@ -53,15 +56,26 @@ fn end_with_parent(clean_up: impl FnOnce() + Send + 'static) {
     });
 }
 
+/// Standard output as a plain file: the library's own would look for ends of lines in the replies, and write them in two pieces.
+fn serve_pipe() -> io::Result<()> {
+    const REPLIES: i32 = 1;
+    std::thread::spawn(|| {
+        ring::wait_for_hang_up(REPLIES);
+        exit(0);
+    });
+    session::serve(&mut io::stdin().lock(), &mut unsafe { File::from_raw_fd(REPLIES) })
+}
+
 fn say_ready(what: &str) -> io::Result<()> {
     println!("ready {what}");
     io::stdout().flush()
 }
 
 fn serve_unix(path: &str) -> io::Result<()> {
+    // Bound first: what removes the socket must not come before it.
+    let listener = UnixListener::bind(path)?;
     let owned = path.to_string();
     end_with_parent(move || remove(&owned));
-    let listener = UnixListener::bind(path)?;
     say_ready(path)?;
     let (stream, _) = listener.accept()?;
     drop(listener);

@@ -27,6 +27,12 @@ unsafe extern "C" {
     fn poll(fds: *mut PollFd, count: usize, timeout: i32) -> i32;
 }
 
+/// Waits until nobody has the other end of the pipe behind `fd`; for ever, if it is no pipe.
+pub fn wait_for_hang_up(fd: i32) {
+    let mut waiting = PollFd { fd, events: 0, revents: 0 };
+    while unsafe { poll(&mut waiting, 1, -1) } <= 0 {}
+}
+
 /// Maps `length` bytes of the file behind `fd`.
 pub fn map(fd: i32, length: usize) -> io::Result<*mut u8> {
     const READ_WRITE: i32 = 3;

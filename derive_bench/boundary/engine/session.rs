@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 struct Loaded {
     closes: Vec<f64>,
+    fed: Vec<f64>,
     streams: Vec<Stream>,
     spent: Duration,
 }
@@ -26,13 +27,13 @@ impl Loaded {
             }
             (frame::RUN, 0, _) => Ok(self.timed(|loaded| sweep(&loaded.closes, &combinations))),
             (frame::OPEN, 0, _) => {
-                self.closes = Vec::new();
+                self.fed = Vec::new();
                 self.streams = combinations.into_iter().map(Stream::new).collect();
                 Ok(reply(0, &[]))
             }
             (frame::BAR, 1, 0) => Ok(self.timed(|loaded| {
-                loaded.closes.push(closes[0]);
-                loaded.streams.iter_mut().map(|stream| stream.step(&loaded.closes)).collect()
+                loaded.fed.push(closes[0]);
+                loaded.streams.iter_mut().map(|stream| stream.step(&loaded.fed)).collect()
             })),
             (frame::CLOCK, 0, 0) => {
                 let spent = std::mem::take(&mut self.spent);
