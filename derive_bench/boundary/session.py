@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PLANS", "Case", "Measured", "Missing", "Plan", "Session", "Timed"]
+__all__ = ["PLANS", "Case", "Measured", "Missing", "Plan", "Session", "Timed", "call_times", "warm_up"]
 
 
 class Missing(RuntimeError):
@@ -174,23 +174,35 @@ class Session:
             found.calls.clear()
 
     def _time(self, found: Measured, timed: Timed) -> None:
-        call = timed.call
-        spent, wanted = 0, int(self.plan.seconds * 1e9)
-        if found.case.times > 1 or not found.calls or found.calls[-1][-1] < wanted:
-            while spent < wanted * self.plan.warmups:
-                begin = perf_counter_ns()
-                call()
-                spent += perf_counter_ns() - begin
+        seconds = self.plan.seconds
+        if found.case.times > 1 or not found.calls or found.calls[-1][-1] < seconds * 1e9:
+            warm_up(timed, seconds * self.plan.warmups)
         if timed.compute_ns is not None:
             timed.compute_ns()
-        times: list[int] = []
-        spent = 0
-        while spent < wanted or not times:
-            begin = perf_counter_ns()
-            call()
-            took = perf_counter_ns() - begin
-            times.append(took if timed.elapsed_ns is None else timed.elapsed_ns())
-            spent += took
-        found.calls.append(np.array(times, dtype=np.int64))
+        times = call_times(timed, seconds)
+        found.calls.append(times)
         if timed.compute_ns is not None:
             found.computed.append(timed.compute_ns() / len(times))
+
+
+def warm_up(timed: Timed, seconds: float) -> None:
+    """Call it for so long."""
+    spent = 0
+    while spent < seconds * 1e9:
+        begin = perf_counter_ns()
+        timed.call()
+        spent += perf_counter_ns() - begin
+
+
+def call_times(timed: Timed, seconds: float) -> npt.NDArray[np.int64]:
+    """Call it for so long, once at least, and return the ns of each call."""
+    call = timed.call
+    times: list[int] = []
+    spent = 0
+    while spent < seconds * 1e9 or not times:
+        begin = perf_counter_ns()
+        call()
+        took = perf_counter_ns() - begin
+        times.append(took if timed.elapsed_ns is None else timed.elapsed_ns())
+        spent += took
+    return np.array(times, dtype=np.int64)

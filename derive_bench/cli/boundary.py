@@ -32,6 +32,9 @@ BOUNDARY_PROFILES = tuple(name for name in PROFILE_NAMES if name != PUBLISH)
 TICKER, FRAMES = "ETH-PERP", 1_024
 """What crosses the wall: so many tickers of this instrument, every number new."""
 
+LIBRARIES = ("numba", "numpy", "msgspec", "orjson", "pyarrow", "protobuf", "pyzmq", "grpcio", "coincurve", "wallycore", "pyperf")
+"""What the figures depend on, where it is installed."""
+
 SMALLEST_BARS = 1_000
 """The longest lines need 400 bars before they exist."""
 
@@ -110,8 +113,8 @@ def _measure(args: argparse.Namespace, words: Sequence[str], chosen: list[Case],
     from derive_bench.measure.runner import PROFILES
 
     verdict = prepare(PROFILES[args.profile], words).verdict
-    metadata = environment.describe(protocol="none", profile=args.profile, data_hash=_data_hash(work), hash_seed=None)
-    metadata |= verdict.metadata() | {"suites": report.KIND, "filters": " ".join(args.filter) or "none"}
+    metadata = environment.describe(protocol="none", profile=args.profile, data_hash=_data_hash(work), hash_seed=None, libraries=LIBRARIES)
+    metadata |= verdict.metadata() | {"suites": report.KIND, "filters": " ".join(args.filter) or "none", "rustc": _rustc()}
     print(f"{verdict.headline}\n", flush=True)
     result = fingerprint(expected(work))
     print(f"{work.combinations} combinations over {work.bars} bars: {result}\n", flush=True)
@@ -135,6 +138,15 @@ def _measure(args: argparse.Namespace, words: Sequence[str], chosen: list[Case],
         print(f"derive-bench: not what the sweep in process computes: {', '.join(wrong)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _rustc() -> str:
+    from derive_bench.boundary.builds import BuildUnavailable, compiler
+
+    try:
+        return compiler()
+    except BuildUnavailable:
+        return "none"
 
 
 def _data_hash(work: Workload) -> str:

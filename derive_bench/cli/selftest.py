@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -51,9 +49,7 @@ def run(words: Sequence[str]) -> int:
         raise Refusal(str(error)) from error
     found = prepare(PROFILES["standard"], words).verdict
     metadata = environment.describe(protocol=PROTOCOL, profile="selftest", data_hash=Inputs(PROTOCOL).data_hash(), hash_seed=None)
-    # What pyperf's workers say of the other results.
     metadata |= found.metadata() | {"suites": figures.KIND, "date": f"{datetime.now().astimezone():%Y-%m-%d}"}
-    metadata |= {"cpu_count": os.cpu_count() or 1, "platform": platform.platform()}
     print(f"{found.headline}\n", flush=True)
 
     line, begin = ProgressLine(sys.stderr), monotonic()

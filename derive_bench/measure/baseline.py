@@ -1,8 +1,9 @@
 """The baseline: one run's figures kept in the repository, for people in BENCHMARKS.md and for programs in benches/baseline.json.
 
 BENCHMARKS.md is prose around generated stretches, which alone are rewritten: the baseline between :data:`BEGIN` and :data:`END`, and
-the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces, and
-what became of known slowdowns between :data:`SELFTEST_BEGIN` and :data:`SELFTEST_END`, which one of ``selftest`` does.
+the comparison with other libraries between :data:`PEERS_BEGIN` and :data:`PEERS_END`, which a result of ``peers`` replaces,
+what became of known slowdowns between :data:`SELFTEST_BEGIN` and :data:`SELFTEST_END`, which one of ``selftest`` does, and what a
+process boundary costs between :data:`BOUNDARY_BEGIN` and :data:`BOUNDARY_END`, which one of ``boundary`` does.
 benches/baseline.json is what it is generated from (schema version :data:`SCHEMA`)::
 
     {"schema": 1, "run": {metadata}, "waived": [name, …], "previous": {"date": …, "commit": …, "differs": [key, …]} | null,
@@ -33,10 +34,12 @@ from derive_bench.measure.peers import report
 from derive_bench.measure.reference import Figure
 from derive_bench.measure.results import Result, ResultError, Results
 from derive_bench.measure.selftest import figures
-from derive_bench.measure.tables import Column, depth_table, group_tables, notes, share_table
+from derive_bench.measure.tables import Column, Table, depth_table, group_tables, notes, share_table
 
 __all__ = [
     "BEGIN",
+    "BOUNDARY_BEGIN",
+    "BOUNDARY_END",
     "END",
     "PEERS_BEGIN",
     "PEERS_END",
@@ -47,6 +50,7 @@ __all__ = [
     "objections",
     "stale",
     "update",
+    "update_boundary",
 ]
 
 BEGIN = "<!-- baseline: begin (written by `python -m derive_bench baseline`; edits in here are lost) -->"
@@ -55,6 +59,8 @@ PEERS_BEGIN = "<!-- peers: begin (written by `python -m derive_bench baseline PE
 PEERS_END = "<!-- peers: end -->"
 SELFTEST_BEGIN = "<!-- selftest: begin (written by `python -m derive_bench baseline SELFTEST.json`; edits in here are lost) -->"
 SELFTEST_END = "<!-- selftest: end -->"
+BOUNDARY_BEGIN = "<!-- boundary: begin (written by `python -m derive_bench baseline BOUNDARY.json`; edits in here are lost) -->"
+BOUNDARY_END = "<!-- boundary: end -->"
 
 PAGE = "BENCHMARKS.md"
 
@@ -124,10 +130,7 @@ def update(run: Path, root: Path, expected: Collection[str], allowed: Collection
     results = Results.load(run)
     peers = results.metadata.get("suite") == report.KIND
     reasons = objections(results, () if peers else expected, data_hash)
-    refused = {name: reason for name, reason in reasons.items() if name not in allowed}
-    if refused:
-        name, reason = next(iter(refused.items()))
-        raise BaselineError(f"{run} is no baseline: {reason}; --allow {name} takes it nevertheless")
+    _refuse(run, reasons, allowed)
     page = _read_page(root)
     if peers:
         stretch = render_peers(report.load_details(run), _date(run), sorted(reasons))
@@ -139,6 +142,21 @@ def update(run: Path, root: Path, expected: Collection[str], allowed: Collection
     _write(_copy_path(root), json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     _write(_page_path(root), text)
     return f"{PAGE} and benches/baseline.json", sorted(reasons)
+
+
+def update_boundary(
+    run: Path, root: Path, tables: Sequence[Table], sentences: Sequence[str], allowed: Collection[str]
+) -> tuple[str, list[str]]:
+    """Put the tables of a run of ``boundary`` into the page; as `update`, and raises as it does."""
+    results = Results.load(run)
+    own_inputs = ("protocol", "data")
+    reasons = {name: reason for name, reason in objections(results, (), "").items() if name not in own_inputs}
+    _refuse(run, reasons, allowed)
+    page = _read_page(root, [(BOUNDARY_BEGIN, BOUNDARY_END)])
+    summary = _summary({"run": {**results.metadata, "date": _date(run)}, "waived": sorted(reasons), "previous": None})
+    blocks = [BOUNDARY_BEGIN, "", summary, "", *(line for table in tables for line in (table.markdown(), ""))]
+    _write(_page_path(root), _splice(page, "\n".join([*blocks, _listed(sentences), "", BOUNDARY_END]), BOUNDARY_BEGIN, BOUNDARY_END))
+    return PAGE, sorted(reasons)
 
 
 def stale(root: Path, expected: Iterable[str]) -> list[str]:
@@ -193,6 +211,12 @@ def render_selftest(trials: Mapping[str, Any]) -> str:
     return "\n".join([*blocks, _listed(figures.notes(trials)), "", SELFTEST_END])
 
 
+def _refuse(run: Path, reasons: Mapping[str, str], allowed: Collection[str]) -> None:
+    for name, reason in reasons.items():
+        if name not in allowed:
+            raise BaselineError(f"{run} is no baseline: {reason}; --allow {name} takes it nevertheless")
+
+
 def _listed(sentences: Iterable[str]) -> str:
     return "\n".join("- " + sentence.replace("*", r"\*") for sentence in sentences)
 
@@ -206,6 +230,8 @@ def _summary(document: dict[str, Any]) -> str:
         f"affinity {run['affinity']}, load before {run['load_before']}",
         f"- toolchain: {run['python']}; {libraries}; hash seed {run['hash_seed']}",
     ]
+    if "rustc" in run:
+        lines.append(f"- Rust: {run['rustc']}")
     if SUMMARY in run:
         lines.append(f"- environment: {run[SUMMARY]}")
     if marked := marks(run):

@@ -7,9 +7,10 @@ leaves unsaid. Values that cannot be read are the word ``unknown``.
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -64,12 +65,21 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def describe(*, protocol: str, profile: str, data_hash: str, hash_seed: str | None, system: System | None = None) -> Metadata:
+def describe(
+    *,
+    protocol: str,
+    profile: str,
+    data_hash: str,
+    hash_seed: str | None,
+    libraries: Iterable[str] = LIBRARIES,
+    system: System | None = None,
+) -> Metadata:
     """Metadata of the whole run.
 
     Args:
         data_hash: hex digest of the input files.
         hash_seed: PYTHONHASHSEED of the workers; None: each makes up its own.
+        libraries: distributions whose versions are told, those of them that are installed.
         system: where ``proc`` and ``sys`` lie (default: the machine's); tests give a tree of their own.
     """
     commit, dirty = revision(checkout_root())
@@ -83,13 +93,15 @@ def describe(*, protocol: str, profile: str, data_hash: str, hash_seed: str | No
         "data_hash": data_hash,
         "hash_seed": hash_seed or "random per process",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": platform.platform(),
         "cpu_model_name": _cpu_model(root),
+        "cpu_count": os.cpu_count() or 1,
         "governor": _read(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "aslr": aslr.recorded(root),
         "affinity": ",".join(map(str, allowed_cpus())) or UNKNOWN,
         "load_before": _read(root, "proc/loadavg").partition(" ")[0],
     }
-    for name in LIBRARIES:
+    for name in libraries:
         if found := _version(name):
             metadata[f"lib_{name.replace('-', '_')}"] = found
     return metadata

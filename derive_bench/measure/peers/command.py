@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
 import tempfile
 from collections.abc import Callable
@@ -86,7 +84,7 @@ def compare(request: Request, progress: Callable[[Progress], None], say: Callabl
 
     metadata = environment.describe(protocol=LIVE, profile=request.profile, data_hash=inputs[LIVE].data_hash(), hash_seed=None)
     found = verdict()
-    metadata |= found.metadata() | {"suites": KIND, "cpu_count": os.cpu_count() or 1, "platform": platform.platform()}
+    metadata |= found.metadata() | {"suites": KIND}
     profile = PEER_PROFILES[request.profile]
     with tempfile.TemporaryDirectory(prefix="derive_bench-") as folder:
         materials = {}
