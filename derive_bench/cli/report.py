@@ -17,10 +17,13 @@ def run(words: Sequence[str]) -> int:
         prog="python -m derive_bench report",
         description="Results as one HTML file that opens offline. Of several runs the latest is shown in full, all of them as a history.",
         epilog="examples:\n  python -m derive_bench report run.json -o report.html\n"
-        "  python -m derive_bench report monday.json tuesday.json peers.json tails.json counts.json -o report.html",
+        "  python -m derive_bench report monday.json tuesday.json peers.json tails.json counts.json -o report.html\n"
+        "  python -m derive_bench replay day.jsonl.zst --json day.json && python -m derive_bench report day.json -o day.html",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="results of runs, of count, peers and tail, in any order")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="results of runs, of count, peers, tail and replay (--json), in any order"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page; one that is there is replaced")
     add_reference(parser)
     args = parser.parse_args(words)

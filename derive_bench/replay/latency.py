@@ -123,8 +123,8 @@ class GcPauses:
         self.histogram.record_value(min(max(pause, _LOWEST), _HIGHEST))
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures, ns."""
-        figures = _figures(self.histogram) if self.histogram.total_count else {}
+        """Return the figures, ns, and the curve, if the collector ran."""
+        figures = {**_figures(self.histogram), "curve": _curve(self.histogram)} if self.histogram.total_count else {}
         return {"collections": self.histogram.total_count, "by_generation": self.by_generation, "total_ns": self.total_ns, **figures}
 
 
@@ -134,9 +134,12 @@ def _histogram() -> HdrHistogram:
 
 def _summary(histogram: HdrHistogram, total_ns: int) -> dict[str, Any]:
     count = histogram.total_count
-    points = [100.0 * (1.0 - 0.5 ** (tick / _TICKS)) for tick in range(_TICKS * count.bit_length())]
-    curve = [[point, value] for point, value in histogram.get_percentile_to_value_dict([*points, 100.0]).items()]
-    return {"count": count, **_figures(histogram), "mean_ns": round(total_ns / count), "curve": curve}
+    return {"count": count, **_figures(histogram), "mean_ns": round(total_ns / count), "curve": _curve(histogram)}
+
+
+def _curve(histogram: HdrHistogram) -> list[list[float]]:
+    points = [100.0 * (1.0 - 0.5 ** (tick / _TICKS)) for tick in range(_TICKS * histogram.total_count.bit_length())]
+    return [[point, value] for point, value in histogram.get_percentile_to_value_dict([*points, 100.0]).items()]
 
 
 def _figures(histogram: HdrHistogram) -> dict[str, int]:

@@ -103,13 +103,14 @@ class Throughput:
         self._span = _FIRST_SPAN_NS
         self._frames = [0]
         self._bytes = [0]
+        self._due = [0]
 
     def start(self) -> None:
         """The run begins now."""
         self._began = self._clock()
 
-    def add(self, now_ns: int, size: int) -> None:
-        """Count a frame that was done at `now_ns`."""
+    def add(self, now_ns: int, size: int, due_ns: int | None = None) -> None:
+        """Count a frame that was done at `now_ns`, and had been due, if it was, at `due_ns`."""
         place = (now_ns - self._began) // self._span
         while place >= len(self._frames):
             if place >= _SPANS_MOST:
@@ -118,15 +119,18 @@ class Throughput:
             else:
                 self._frames.append(0)
                 self._bytes.append(0)
+                self._due.append(0)
         self._frames[place] += 1
         self._bytes[place] += size
+        if due_ns is not None:
+            self._due[max(0, due_ns - self._began) // self._span] += 1
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the length of a span in ns, and frames and bytes of each."""
-        return {"span_ns": self._span, "frames": self._frames, "bytes": self._bytes}
+        """Return the length of a span in ns, and frames and bytes of each, and frames due, `None` at full speed."""
+        return {"span_ns": self._span, "frames": self._frames, "bytes": self._bytes, "due": self._due if any(self._due) else None}
 
     def _double(self) -> None:
-        for name in ("_frames", "_bytes"):
+        for name in ("_frames", "_bytes", "_due"):
             values = getattr(self, name)
             if len(values) % 2:
                 values.append(0)

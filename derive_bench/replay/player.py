@@ -194,7 +194,7 @@ class Session:
                 pace.note(begin - due)
             if self._with_latencies:
                 note(kind, end - (begin if due is None else due), most_waiting)
-            self.throughput.add(end, len(record.raw))
+            self.throughput.add(end, len(record.raw), due)
             if digest is not None:
                 digest(events)
             yield Step(record, events)

@@ -72,10 +72,11 @@ def test_spans_add_up_and_stay_few(times: list[int]) -> None:
     throughput = Throughput(lambda: 0)
     throughput.start()
     for time in sorted(times):
-        throughput.add(time, 3)
+        throughput.add(time, 3, time // 2 - 1)
     data = throughput.as_dict()
     assert sum(data["frames"]) == len(times)
     assert sum(data["bytes"]) == 3 * len(times)
-    assert len(data["frames"]) == len(data["bytes"]) <= 513
+    assert sum(data["due"] or []) == len(times)
+    assert len(data["frames"]) == len(data["bytes"]) == len(data["due"] or data["bytes"]) <= 513
     if times:
         assert len(data["frames"]) - 1 == max(times) // data["span_ns"]

@@ -1,9 +1,10 @@
-"""What a report is made of: results, counts, comparisons with other libraries and tails, told apart by their content."""
+"""What a report is made of: results, counts, comparisons with other libraries, tails and replays, told apart by their content."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyperf
 from derive_bench.measure import count
 from derive_bench.measure.peers import report as peers
 from derive_bench.measure.reference import read_criterion
+from derive_bench.measure.report.replays import REPLAY_PREFIX, Replay, read_replay
 from derive_bench.measure.results import ResultError, Results
 
 __all__ = ["Counts", "Material", "Run", "Tail", "load"]
@@ -70,6 +72,7 @@ class Material:
     counts: tuple[Counts, ...]
     peers: tuple[Mapping[str, Any], ...]
     tails: tuple[Tail, ...]
+    replays: tuple[Replay, ...] = ()
 
     @property
     def latest(self) -> Run | None:
@@ -96,7 +99,8 @@ def load(paths: Sequence[Path], criterion: Path | None = None) -> Material:
         ResultError: a file cannot be read or is of no kind that a report shows.
         ReferenceUnreadable
     """
-    read = [_load(path) for path in paths]
+    names = Counter(path.name for path in paths)
+    read = [_load(path, path.name if names[path.name] == 1 else str(path)) for path in paths]
     runs = sorted((each for each in read if isinstance(each, Run)), key=lambda run: run.date)
     if criterion and runs:
         runs[-1] = _with_reference(runs[-1], criterion)
@@ -105,11 +109,14 @@ def load(paths: Sequence[Path], criterion: Path | None = None) -> Material:
         tuple(each for each in read if isinstance(each, Counts)),
         tuple(each for each in read if isinstance(each, dict)),
         tuple(each for each in read if isinstance(each, Tail)),
+        tuple(each for each in read if isinstance(each, Replay)),
     )
 
 
-def _load(path: Path) -> Run | Counts | Tail | dict[str, Any]:
+def _load(path: Path, source: str) -> Run | Counts | Tail | Replay | dict[str, Any]:
     document = _json(path)
+    if str(document.get("schema")).startswith(REPLAY_PREFIX):
+        return read_replay(path, source, document)
     if document.get("schema") == TAIL_SCHEMA:
         return _tail(path, document)
     if document.get("kind") == peers.KIND:
@@ -118,7 +125,7 @@ def _load(path: Path) -> Run | Counts | Tail | dict[str, Any]:
         benchmarks = pyperf.BenchmarkSuite.load(str(path)).get_benchmarks()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(
-            f"{path}: not a result of derive_bench, nor details of peers, nor of tail: {error or type(error).__name__}"
+            f"{path}: not a result of derive_bench, nor details of peers, nor of tail or replay: {error or type(error).__name__}"
         ) from None
     try:
         results = Results.of(benchmarks)

@@ -72,3 +72,34 @@ def peers(path: Path) -> Path:
     stage = {"name": "decode/ticker", "summary": "", "reference": None, "results": {"derive_bench": ours, "other": theirs}}
     path.write_text(json.dumps({"schema": 1, "kind": "peers", "run": {}, "contenders": contenders, "stages": [stage]}))
     return path
+
+
+def latency(count: int = 10_000, slowest: int = 800_000) -> dict[str, Any]:
+    """Latencies with a curve."""
+    curve = [[0.0, 9000], [50.0, 12_000], [90.0, 20_000], [99.0, 50_000], [99.9, 90_000], [99.999, slowest], [100.0, slowest]]
+    figures = {"p50_ns": 12_000, "p90_ns": 20_000, "p99_ns": 50_000, "p99.9_ns": 90_000, "max_ns": slowest, "mean_ns": 14_000}
+    return {"count": count, **figures, "curve": curve}
+
+
+def replay(path: Path, **changes: Any) -> Path:
+    """A replay at four times its speed: 250 ms in spans of 100 ms."""
+    names = ("undecodable", "publish_id_gaps", "duplicate_trades", "disconnects")
+    document = {
+        "schema": "derive_bench.replay/1",
+        "counts": {"frames": 10_000, "bytes": 5_000_000} | dict(zip(names, (3, 5, 7, 2), strict=True)),
+        "events": {"QuoteTick": 9000, "OrderBookDeltas": 997},
+        "channels": {
+            "orderbook": {"frames": 4000, "bytes": 4_000_000, "latency": latency(4000)},
+            "trades": {"frames": 10, "bytes": 9000, "latency": None},
+        },
+        "overall": latency(),
+        "rate": {"speed": 4.0, "elapsed_ns": 250_000_000, "achieved_per_s": 40_000.0, "wanted_per_s": 41_000.0}
+        | {"late_frames": 12, "latest_ns": 3_000_000},
+        "throughput": {"span_ns": 100_000_000, "frames": [4000, 4000, 2000], "due": [4100, 4000, 1900]},
+        "gc": {"collections": 9, "by_generation": [8, 1, 0], "total_ns": 900_000, "p50_ns": 10_000, "p90_ns": 100_000, "p99_ns": 600_000}
+        | {"max_ns": 600_000, "curve": [[0.0, 9000], [50.0, 10_000], [75.0, 100_000], [100.0, 600_000]]},
+        "digest": {"sha256": "ab" * 32, "events": 9997},
+        "warnings": ["fell behind: much"],
+    }
+    path.write_text(json.dumps(document | changes))
+    return path

@@ -18,9 +18,11 @@ def test_every_kind_is_told_by_its_content(tmp_path: Path) -> None:
         given.counts(tmp_path / "b"),
         given.tail(tmp_path / "c"),
         given.peers(tmp_path / "p.details.json"),
+        given.replay(tmp_path / "r"),
     ]
     material = load(paths)
-    assert [len(kind) for kind in (material.runs, material.counts, material.tails, material.peers)] == [1, 1, 1, 1]
+    kinds = (material.runs, material.counts, material.tails, material.peers, material.replays)
+    assert [len(kind) for kind in kinds] == [1, 1, 1, 1, 1]
 
 
 def test_runs_are_ordered_by_date_and_what_differs_is_named(tmp_path: Path) -> None:

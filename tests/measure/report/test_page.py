@@ -36,6 +36,7 @@ def test_every_section_is_there_for_files_of_every_kind_and_few_for_one_run(tmp_
         given.counts(tmp_path / "c"),
         given.tail(tmp_path / "t"),
         given.peers(tmp_path / "p.details.json"),
+        given.replay(tmp_path / "r"),
     ]
     full = load([run, *others])
     assert all(make(full) for make in SECTIONS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from derive_bench.measure.report.files import Material
 from derive_bench.measure.report.section import Section
-from derive_bench.measure.report.sections import counts, depths, distributions, facts, history, peers, pipeline, ratios, tails
+from derive_bench.measure.report.sections import counts, depths, distributions, facts, history, peers, pipeline, ratios, replays, tails
 
 __all__ = ["SECTIONS"]
 
@@ -17,6 +17,7 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     ratios.make,
     peers.make,
     tails.make,
+    replays.make,
     counts.make,
     history.make,
     distributions.make,

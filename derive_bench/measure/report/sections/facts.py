@@ -14,8 +14,10 @@ HEADLINES = ("book_deltas_cold", "quotes_cold", "trades_cold", "submit_limit_col
 """Rows of the pipelines that a reader looks for first, as far as they were measured."""
 
 
-def make(material: Material) -> Section:
-    """Always there."""
+def make(material: Material) -> Section | None:
+    """None without a run."""
+    if not material.runs:
+        return None
     texts, tables = [], []
     for run in material.runs:
         summary = run.results.metadata.get(SUMMARY, "not checked: a result of an older version")
