@@ -70,7 +70,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [
         given.times(place / f"{number}.json", date=f"2026-01-0{number} 00:00:00", factor=1 + number / 20, more=60) for number in (1, 2, 3)
     ]
-    write(load([*runs, given.counts(place / "c"), given.tail(place / "t"), given.peers(place / "p.details.json")]), place / "report.html")
+    write(
+        load([*runs, given.counts(place / "c"), given.tail(place / "t"), given.peers(place / "p.details.json"), given.replay(place / "r")]),
+        place / "report.html",
+    )
     return place / "report.html"
 
 
