@@ -63,6 +63,7 @@ def test_pauses_are_the_collectors() -> None:
     summary = pauses.summary()
     assert summary["collections"] == outside >= 2
     assert summary["by_generation"][2] >= 1
+    assert summary["curve"][-1] == [100.0, summary["max_ns"]]
     assert 0 < summary["p50_ns"] <= summary["max_ns"] <= summary["total_ns"] * 1.001
 
 
