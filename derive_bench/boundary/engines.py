@@ -21,7 +21,7 @@ import numpy as np
 
 from derive_bench.boundary.frames import ERROR, Bytes, EngineRefused, Opcode, Outcomes, echo, outcomes, request
 from derive_bench.boundary.ring import SharedMemory
-from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream, receive_body
+from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream
 from derive_bench.boundary.workload import Closes, Windows
 
 __all__ = ["SPINS", "TRANSPORTS", "Client", "Engine", "EngineFailed", "on", "open_engine", "spawn_once", "start"]
@@ -48,7 +48,7 @@ class Client:
     def call(self, parts: Sequence[Bytes]) -> memoryview:
         """Send a request and return the reply's payload. Raises `EngineRefused`, `PeerGone`."""
         self.stream.send(parts)
-        body = receive_body(self.stream)
+        body = self.stream.receive_body()
         if body[0] == ERROR:
             raise EngineRefused(bytes(body[1:]).decode(errors="replace"))
         return body[1:]

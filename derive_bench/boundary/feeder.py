@@ -35,7 +35,7 @@ from derive_bench.adapter.signing import PresignPool, Signer
 from derive_bench.boundary.codecs import EVENT_CODECS
 from derive_bench.boundary.frames import OK, Bytes, refusal, reply
 from derive_bench.boundary.hosting import host
-from derive_bench.boundary.streams import CutShort, PeerGone, Stream, receive_body
+from derive_bench.boundary.streams import CutShort, PeerGone, Stream
 
 __all__ = ["FORMS", "HEAD", "STAMP", "Adapter", "Order", "Setup", "read_frames"]
 
@@ -174,7 +174,7 @@ def serve(stream: Stream) -> None:
     with contextlib.suppress(PeerGone):
         try:
             while True:
-                body = receive_body(stream)
+                body = stream.receive_body()
                 _serve_request(stream, desk, body)
         except (ValueError, CutShort) as error:
             # Nothing after it can be believed.

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 from derive_bench.boundary.frames import Bytes
-from derive_bench.boundary.streams import PeerGone
+from derive_bench.boundary.streams import PeerGone, body_through
 
 __all__ = ["CAPACITY", "Ring", "RingStream", "SharedMemory", "Unsupported"]
 
@@ -130,9 +130,9 @@ class RingStream:
         for part in parts:
             self._outgoing.put(memoryview(part))
 
-    def receive_into(self, buffer: memoryview) -> None:
-        """Fill `buffer` from the incoming ring."""
-        self._incoming.take(buffer)
+    def receive_body(self) -> memoryview:
+        """See `Stream.receive_body`."""
+        return body_through(self._incoming.take)
 
     def close(self) -> None:
         """Let go of the rings; the memory itself belongs to `SharedMemory`."""

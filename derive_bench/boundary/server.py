@@ -15,7 +15,7 @@ import numpy as np
 from derive_bench.boundary import kernel
 from derive_bench.boundary.frames import HEAD, MAX_BODY, OK, Bytes, Opcode, Outcomes, refusal, reply
 from derive_bench.boundary.hosting import host
-from derive_bench.boundary.streams import CutShort, PeerGone, Stream, receive_body
+from derive_bench.boundary.streams import CutShort, PeerGone, Stream
 from derive_bench.boundary.workload import Closes, Windows
 
 __all__ = ["Session", "serve"]
@@ -102,7 +102,7 @@ def serve(stream: Stream) -> None:
     with contextlib.suppress(PeerGone):
         try:
             while True:
-                stream.send(session.answer(receive_body(stream)))
+                stream.send(session.answer(stream.receive_body()))
         except (ValueError, CutShort) as error:
             # Nothing after it can be believed.
             stream.send(refusal(error))

@@ -26,7 +26,6 @@ from derive_bench.boundary.frames import LENGTH, OK, Bytes
 from derive_bench.boundary.placing import apart, placed, spins_of
 from derive_bench.boundary.ring import Unsupported
 from derive_bench.boundary.session import Missing, Timed
-from derive_bench.boundary.streams import receive_body
 
 __all__ = ["BATCHES", "DeriveLoad", "latency", "order", "orders_in_process", "quotes_in_process", "throughput"]
 
@@ -119,7 +118,7 @@ def throughput(load: DeriveLoad, form: str, transport: str, count: int) -> Openi
             client.stream.send(_message(b"R", HEAD.pack(FORMS.index(form), count)))
 
             def call() -> Any:
-                body = receive_body(client.stream)
+                body = client.stream.receive_body()
                 if body[0] != OK:
                     raise ValueError(bytes(body[1:]).decode(errors="replace"))
                 return read(body[1 + STAMP.size :])
