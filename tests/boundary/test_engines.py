@@ -21,7 +21,7 @@ from derive_bench.boundary import kernel
 from derive_bench.boundary.engines import TRANSPORTS, Client, EngineFailed, open_engine, spawn_once
 from derive_bench.boundary.frames import MAX_BODY, EngineRefused, Opcode, outcomes, request
 from derive_bench.boundary.gate import compare
-from derive_bench.boundary.streams import PeerGone, receive_body
+from derive_bench.boundary.streams import PeerGone
 from derive_bench.boundary.workload import Workload
 from tests.boundary.engines import engine_command
 
@@ -100,9 +100,9 @@ def test_a_bad_frame_is_refused_and_the_connection_goes_on(client: Client, body:
 def test_a_length_beyond_the_limit_ends_the_connection(engine: str, length: int) -> None:
     with open_engine(engine_command(engine), "unix") as client:
         client.stream.send([struct.pack("<I", length)])
-        assert bytes(receive_body(client.stream)).startswith(b"\x01body_len")
+        assert bytes(client.stream.receive_body()).startswith(b"\x01body_len")
         with pytest.raises(PeerGone):
-            receive_body(client.stream)
+            client.stream.receive_body()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
