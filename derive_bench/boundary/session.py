@@ -82,7 +82,7 @@ class Plan:
 
 
 PLANS: Final = {
-    "quick": Plan(rounds=2, seconds=0.06, bars=20_000, combinations=16),
+    "quick": Plan(rounds=1, seconds=0.1, bars=20_000, combinations=16),
     "standard": Plan(rounds=3, seconds=0.25, bars=150_000, combinations=80),
     "rigorous": Plan(rounds=8, seconds=0.5, bars=150_000, combinations=80),
 }

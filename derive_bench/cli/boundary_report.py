@@ -164,8 +164,7 @@ def _kernels(group: str, members: Sequence[Row], rows: Mapping[str, Row]) -> lis
             body.append([row["name"], _status(row), "", "", counted, row["summary"]])
             continue
         ratio = f"{row['median_ns'] / control['median_ns']:.2f}" if control and control["status"] == "timed" else ""
-        spread = f"{row['mad_ns'] / row['median_ns']:.1%}"
-        body.append([row["name"], _ns(row["median_ns"]), spread, ratio, counted, row["summary"]])
+        body.append([row["name"], _ns(row["median_ns"]), _spread(row), ratio, counted, row["summary"]])
     return [Table(f"{group}: the whole sweep", ["row", "median", "±", "× numba", "instructions", "what it is"], body, remarks=1)]
 
 
@@ -180,9 +179,8 @@ def _architectures(group: str, members: Sequence[Row], rows: Mapping[str, Row]) 
         computing = "" if row["compute_ns"] is None else _ns(row["compute_ns"] * row["times"])
         taken = "" if row["share"] is None else f"{row['share']:.2%}"
         ratio = f"{whole / plain['median_ns']:.2f}" if plain["status"] == "timed" else ""
-        spread = f"{row['mad_ns'] / row['median_ns']:.1%}"
         sampled = " ~" if row["times"] > 1 else ""
-        body.append([row["name"], _ns(whole) + sampled, spread, computing, taken, ratio, row["summary"]])
+        body.append([row["name"], _ns(whole) + sampled, _spread(row), computing, taken, ratio, row["summary"]])
     return [
         Table(f"{group}: the whole sweep", ["row", "whole", "±", "computing", "boundary", "× in process", "what it is"], body, remarks=1)
     ]
@@ -329,6 +327,11 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         )
     told = [f"{row['name']}: {row['status'].upper()}: {row['reason']}" for row in document["rows"] if row["status"] != "timed"]
     return lines + told
+
+
+def _spread(row: Row) -> str:
+    """The median absolute deviation as a share of the median; a single call has none."""
+    return f"{row['mad_ns'] / row['median_ns']:.1%}" if row["calls"] > 1 else ""
 
 
 def _status(row: Row) -> str:
