@@ -8,15 +8,17 @@ bytes as they are, without protobuf. Both libraries are extras.
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from derive_bench.boundary.architectures import Opening
 from derive_bench.boundary.echo import payload_of
-from derive_bench.boundary.engines import on, start
+from derive_bench.boundary.engines import EngineFailed, on, start
 from derive_bench.boundary.frames import MAX_BODY, Bytes
 from derive_bench.boundary.hosting import end_with_parent, say_ready
 from derive_bench.boundary.placing import placed
@@ -40,9 +42,11 @@ def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> 
     def opened() -> Iterator[Timed]:
         connect = _zeromq_client if library == "zeromq" else _grpc_client
         payload = payload_of(doubles)
+        module = _library(library)
+        failures = (module.ZMQError,) if library == "zeromq" else (module.RpcError, module.FutureTimeoutError)
         with contextlib.ExitStack() as stack:
+            stack.enter_context(_failing_as_engine(library, failures))
             its = stack.enter_context(placed(where))
-            module = _library(library)
             with tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True) as folder:
                 words = ["unix", str(Path(folder) / "server")] if transport == "unix" else ["tcp"]
                 address = start(on(its, [sys.executable, "-m", __name__, library, *words]), stack).ready()
@@ -52,6 +56,14 @@ def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> 
             yield Timed(lambda: call(payload), lambda: "" if call(payload) == payload else "the echo brings other bytes back")
 
     return opened
+
+
+@contextlib.contextmanager
+def _failing_as_engine(library: str, failures: tuple[type[Exception], ...]) -> Iterator[None]:
+    try:
+        yield
+    except failures as error:
+        raise EngineFailed(f"the {library} server does not answer: {error}") from error
 
 
 def _library(name: str) -> Any:
@@ -84,13 +96,30 @@ def _zeromq_client(zmq: Any, address: str, stack: contextlib.ExitStack) -> Call:
 def _grpc_client(grpc: Any, address: str, stack: contextlib.ExitStack) -> Call:
     channel = stack.enter_context(grpc.insecure_channel(address, options=_SIZES))
     grpc.channel_ready_future(channel).result(_PATIENCE)
+    stack.enter_context(_interrupted_later())
     echo = channel.unary_unary(_METHOD)
 
     def call(payload: Bytes) -> Bytes:
-        received: bytes = echo(bytes(payload))
+        received: bytes = echo(bytes(payload), timeout=_PATIENCE)
         return received
 
     return call
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Keep Ctrl-C until the end: a call of gRPC's that it ends leaves a channel that waits for it for ever when it is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            raise KeyboardInterrupt
 
 
 def _serve_zeromq(words: Sequence[str]) -> None:

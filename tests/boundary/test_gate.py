@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +18,8 @@ from derive_bench.boundary.builds import BUILDS, Build, BuildUnavailable
 from derive_bench.boundary.engines import open_engine
 from derive_bench.boundary.frames import Outcomes
 from derive_bench.boundary.gate import compare, fingerprint
+from derive_bench.boundary.session import Case, Plan, Session
+from derive_bench.boundary.variants import rust_variant
 from derive_bench.boundary.workload import Workload
 from tests.boundary.engines import engine_command
 
@@ -49,35 +55,94 @@ def test_a_fingerprint_tells_outcomes_apart() -> None:
     assert one.digest != fingerprint(outcomes((1.0, 3), (0.00001, 4))).digest
 
 
+def verdict(build: Build) -> str:
+    """What the gate says of a build."""
+    with open_engine([str(builds.engine(build))], "pipe") as client:
+        return compare(client.sweep(WORK.closes, WORK.windows), kernel.sweep(WORK.closes, WORK.windows))
+
+
+def quickly(build: Build) -> Build:
+    """The same sources for the compiler, without its optimiser: what takes three quarters of the time."""
+    return replace(build, flags=(*build.flags, "-C", "opt-level=0"))
+
+
 @pytest.mark.parametrize("name", BUILDS)
-def test_every_build_computes_the_same(name: str) -> None:
-    with open_engine(engine_command(name), "pipe") as client:
-        assert compare(client.sweep(WORK.closes, WORK.windows), kernel.sweep(WORK.closes, WORK.windows)) == ""
+def test_every_build_computes_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine_command("rust")
+    if name != "rust":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert verdict(BUILDS[name] if name == "rust" else quickly(BUILDS[name])) == ""
 
 
 MISTAKES = {
     "fee": ("pub const FEE: f64 = 0.09;", "pub const FEE: f64 = 0.10;"),
     "window": ("weighted(values, window, last + 1 - window)", "weighted(values, window, last - window.min(last))"),
-    "weight": ("(j + 1) as f64", "(j + 2) as f64"),
     "nan": ("} else if fast < slow {", "} else if !(fast >= slow) {"),
+    "weight": ("(j + 1) as f64", "(j + 2) as f64"),
     "start": ("let slow_from = full + smooth - 2;", "let slow_from = full + smooth - 1;"),
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_in_the_rust_source_are_caught(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def planted(build: Build, mistakes: Iterable[tuple[str, str]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """The same build of sources with mistakes in them."""
     engine_command("rust")
-    sources = tmp_path / "engine"
+    sources = folder / "engine"
     shutil.copytree(builds.SOURCES, sources)
     text = (sources / "kernel.rs").read_text()
-    right, wrong = MISTAKES[mistake]
-    assert text.count(right) >= 1
-    (sources / "kernel.rs").write_text(text.replace(right, wrong))
+    for right, wrong in mistakes:
+        assert right in text
+        text = text.replace(right, wrong)
+    (sources / "kernel.rs").write_text(text)
     monkeypatch.setattr(builds, "SOURCES", sources)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return quickly(build)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_in_the_rust_source_are_caught(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = planted(BUILDS["rust"], [MISTAKES[mistake]], tmp_path, monkeypatch)
+    assert "combinations differ" in verdict(build)
+
+
+OWN_MISTAKES = {
+    "rust_unchecked": ("get_unchecked(first + j) } * (j + 1)", "get_unchecked(first + j) } * (j + 2)"),
+    "rust_alloc": ("let slow = series(&raw, smooth, full + smooth - 2);", "let slow = series(&raw, smooth, full + smooth - 1);"),
+    "rust_shape": ("let mut weight = 0.0;", "let mut weight = 1.0;"),
+    "rust_reassoc": ("let mut weights = [1.0, 2.0, 3.0, 4.0];", "let mut weights = [2.0, 3.0, 4.0, 5.0];"),
+    "rust_simd": ("_mm256_setr_pd(1.0, 2.0, 3.0, 4.0)", "_mm256_setr_pd(2.0, 3.0, 4.0, 5.0)"),
+}
+"""Off by one in what a build alone has."""
+
+
+@pytest.mark.parametrize("name", OWN_MISTAKES)
+def test_mistakes_in_what_a_build_alone_has_are_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = planted(BUILDS[name], OWN_MISTAKES.values(), tmp_path, monkeypatch)
+    assert "combinations differ" in verdict(build)
+
+
+@pytest.mark.parametrize("mistake", ["fee", "window", "nan"])
+def test_a_build_that_computes_something_else_is_told_and_not_timed(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = planted(BUILDS["rust_threads"], [MISTAKES[mistake]], tmp_path, monkeypatch)
+    monkeypatch.setitem(builds.BUILDS, build.name, build)
+    session = Session([Case("kernel/planted", "", rust_variant(WORK, build.name))], Plan(1, 1e-6, WORK.bars, WORK.combinations))
+    session.run()
+    found = session.measured["kernel/planted"]
+    assert found.wrong
+    assert "combinations differ" in found.trouble
+    assert not found.calls
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine_command("rust")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with open_engine([str(builds.engine(Build(mistake, "planted", ("-C", "opt-level=0"))))], "pipe") as client:
-        found = client.sweep(WORK.closes, WORK.windows)
-    assert "combinations differ" in compare(found, kernel.sweep(WORK.closes, WORK.windows))
+    folder = tmp_path / "derive_bench" / "engines"
+    for name, age in ((".build-old", 7200), (".build-new", 60)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "engine").touch()
+        os.utime(folder / name, (time.time() - age,) * 2)
+    with pytest.raises(BuildUnavailable):
+        builds.engine(Build("bad", "", ("--no-such-flag",)))
+    assert [left.name for left in folder.iterdir()] == [".build-new"]
 
 
 def test_a_build_that_cannot_be_had_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
