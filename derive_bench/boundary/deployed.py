@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from derive_bench.boundary.architectures import Opening
 from derive_bench.boundary.echo import payload_of
-from derive_bench.boundary.engines import EngineFailed, on, start
+from derive_bench.boundary.engines import EngineFailed, start
 from derive_bench.boundary.frames import MAX_BODY, Bytes
 from derive_bench.boundary.hosting import end_with_parent, say_ready
 from derive_bench.boundary.placing import placed
@@ -49,7 +49,7 @@ def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> 
             its = stack.enter_context(placed(where))
             with tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True) as folder:
                 words = ["unix", str(Path(folder) / "server")] if transport == "unix" else ["tcp"]
-                address = start(on(its, [sys.executable, "-m", __name__, library, *words]), stack).ready()
+                address = start([sys.executable, "-m", __name__, library], stack, its, words).ready()
                 call = connect(module, address, stack)
                 # Now it is connected for good, and the socket needs no name any more.
                 call(b"")

@@ -12,8 +12,9 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -24,7 +25,7 @@ from derive_bench.boundary.ring import SharedMemory
 from derive_bench.boundary.streams import PeerGone, PipeStream, SocketStream, Stream
 from derive_bench.boundary.workload import Closes, Windows
 
-__all__ = ["SPINS", "TRANSPORTS", "Client", "Engine", "EngineFailed", "on", "open_engine", "spawn_once", "start"]
+__all__ = ["SPINS", "TRANSPORTS", "Client", "Engine", "EngineFailed", "open_engine", "spawn_once", "start"]
 
 TRANSPORTS: Final = ("unix", "tcp", "pipe", "shm")
 
@@ -97,14 +98,9 @@ def open_engine(command: Sequence[str], transport: str, *, spins: int = SPINS, c
     """
     try:
         with contextlib.ExitStack() as stack:
-            yield Client(_CONNECT[transport](on(cpus, command), spins, stack))
+            yield Client(_CONNECT[transport](partial(start, command, stack, cpus), spins, stack))
     except PeerGone as error:
         raise EngineFailed(f"the engine behind {transport} is gone: {error}") from error
-
-
-def on(cpus: Collection[int] | None, command: Sequence[str]) -> Sequence[str]:
-    """The command, run on some processors; they are chosen before the program begins, so all its threads keep to them."""
-    return command if cpus is None else ["taskset", "--cpu-list", ",".join(map(str, sorted(cpus))), *command]
 
 
 def spawn_once(command: Sequence[str], parts: Sequence[Bytes]) -> memoryview:
@@ -115,7 +111,7 @@ def spawn_once(command: Sequence[str], parts: Sequence[Bytes]) -> memoryview:
     """
     with contextlib.ExitStack() as stack:
         try:
-            return Client(_pipe(command, 0, stack)).call(parts)
+            return Client(_pipe(partial(start, command, stack, None), 0, stack)).call(parts)
         except PeerGone as error:
             raise EngineFailed(f"{command[0]} gave no reply") from error
 
@@ -161,15 +157,28 @@ class Engine:
             self.process.wait()
 
 
-def start(command: Sequence[str], stack: contextlib.ExitStack, descriptors: Sequence[int] = ()) -> Engine:
-    """Start an engine, which is ended when ``stack`` closes. Raises `EngineFailed`."""
+def start(
+    command: Sequence[str], stack: contextlib.ExitStack, cpus: Collection[int] | None, words: Sequence[str], descriptors: Sequence[int] = ()
+) -> Engine:
+    """Start an engine, which is ended when ``stack`` closes.
+
+    Args:
+        command: the program and its leading arguments.
+        cpus: the processors that it may run on; by default those of this process.
+        words: its further arguments.
+        descriptors: that it inherits.
+
+    Raises:
+        EngineFailed: it cannot be started.
+    """
     complaints = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 -- the stack closes it
     its_requests, requests = os.pipe()
     replies, its_replies = os.pipe()
     try:
-        process = subprocess.Popen(
-            command, stdin=its_requests, stdout=its_replies, stderr=complaints, pass_fds=descriptors, process_group=0
-        )
+        with _inherited(cpus):
+            process = subprocess.Popen(
+                [*command, *words], stdin=its_requests, stdout=its_replies, stderr=complaints, pass_fds=descriptors, process_group=0
+            )
     except OSError as error:
         os.close(requests)
         os.close(replies)
@@ -182,17 +191,34 @@ def start(command: Sequence[str], stack: contextlib.ExitStack, descriptors: Sequ
     return engine
 
 
-def _pipe(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
-    engine = start([*command, "pipe"], stack)
+@contextlib.contextmanager
+def _inherited(cpus: Collection[int] | None) -> Iterator[None]:
+    """Keep to some processors while a process is started: it has them before it begins, and so has every thread it makes."""
+    if cpus is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+_Start = Callable[..., Engine]
+
+
+def _pipe(begin: _Start, _: int, stack: contextlib.ExitStack) -> Stream:
+    engine = begin(["pipe"])
     stream = PipeStream(os.dup(engine.replies), os.dup(engine.requests))
     stack.callback(stream.close)
     return stream
 
 
-def _unix(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
+def _unix(begin: _Start, _: int, stack: contextlib.ExitStack) -> Stream:
     with tempfile.TemporaryDirectory(prefix="derive_bench_", ignore_cleanup_errors=True) as folder:
         path = str(Path(folder) / "engine")
-        start([*command, "unix", path], stack).ready()
+        begin(["unix", path]).ready()
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(path)
     stream = SocketStream(connection)
@@ -200,18 +226,18 @@ def _unix(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream
     return stream
 
 
-def _tcp(command: Sequence[str], _: int, stack: contextlib.ExitStack) -> Stream:
-    port = int(start([*command, "tcp"], stack).ready())
+def _tcp(begin: _Start, _: int, stack: contextlib.ExitStack) -> Stream:
+    port = int(begin(["tcp"]).ready())
     stream = SocketStream(socket.create_connection(("127.0.0.1", port)))
     stack.callback(stream.close)
     return stream
 
 
-def _shm(command: Sequence[str], spins: int, stack: contextlib.ExitStack) -> Stream:
+def _shm(begin: _Start, spins: int, stack: contextlib.ExitStack) -> Stream:
     memory = SharedMemory.create()
     stack.callback(memory.close)
     numbers = [memory.descriptor, memory.capacity, spins, *memory.events]
-    engine = start([*command, "shm", *map(str, numbers)], stack, (memory.descriptor, *memory.events))
+    engine = begin(["shm", *map(str, numbers)], (memory.descriptor, *memory.events))
     engine.ready()
     stream = memory.stream(serving=False, spins=spins, lifeline=engine.replies)
     stack.callback(stream.close)

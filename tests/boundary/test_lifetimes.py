@@ -103,3 +103,14 @@ def test_a_sweep_takes_three_times_the_data_at_most(engine: str) -> None:
         closes, windows = Workload(bars, 1).closes, np.full((80, 6), 1, dtype=np.int64)
         client.sweep(closes, windows[:5])
         assert memory(pid, "VmHWM") - before < 3 * (closes.nbytes + windows.nbytes) + (64 << 10)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_engine_keeps_to_its_processors_and_needs_no_programs(transport: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    command, ours, others = engine_command("hosted"), os.sched_getaffinity(0), children(os.getpid())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with open_engine(command, transport, cpus={max(ours)}) as client:
+        (pid,) = children(os.getpid()) - others
+        assert bytes(client.echo(b"x")) == b"x"
+        assert {max(ours)} == set().union(*(os.sched_getaffinity(int(task.name)) for task in Path(f"/proc/{pid}/task").iterdir()))
+    assert os.sched_getaffinity(0) == ours
