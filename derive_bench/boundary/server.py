@@ -83,9 +83,10 @@ def _read(body: memoryview) -> tuple[Opcode, Closes, Windows]:
         raise Refused(f"unknown opcode {code}")
     if HEAD.size + 8 * bars + 48 * combinations != len(body):
         raise Refused(f"{bars} bars and {combinations} combinations do not make a body of {len(body)} bytes")
-    # Views, where the machine's numbers are those of the wire: a second copy of the bars is never held.
-    closes = np.frombuffer(body, "<f8", bars, HEAD.size).astype(np.float64, copy=False)
-    windows = np.frombuffer(body, "<i8", 6 * combinations, HEAD.size + 8 * bars).astype(np.int64, copy=False).reshape(-1, 6)
+    # Views, where the machine's numbers are those of the wire: a second copy of the bars is never held. But a small body cannot be
+    # written to, and for such arrays the kernel would be compiled once more, in the middle of a request.
+    closes = np.require(np.frombuffer(body, "<f8", bars, HEAD.size), np.float64, "W")
+    windows = np.require(np.frombuffer(body, "<i8", 6 * combinations, HEAD.size + 8 * bars), np.int64, "W").reshape(-1, 6)
     # The extremes of what holds a NaN are NaN, and take no memory to find.
     if len(closes) and not 0 < closes.min() <= closes.max() < math.inf:
         bad = int(np.argmin(np.isfinite(closes) & (closes > 0)))

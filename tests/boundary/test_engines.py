@@ -19,7 +19,7 @@ from derive_bench.boundary import kernel
 from derive_bench.boundary.engines import TRANSPORTS, Client, EngineFailed, open_engine, spawn_once
 from derive_bench.boundary.frames import MAX_BODY, EngineRefused, Opcode, outcomes, request
 from derive_bench.boundary.gate import compare
-from derive_bench.boundary.server import serve
+from derive_bench.boundary.server import compile_kernel, serve
 from derive_bench.boundary.streams import PeerGone, SocketStream
 from derive_bench.boundary.workload import Workload
 from tests.boundary.engines import children, engine_command, memory
@@ -200,6 +200,19 @@ def test_bars_that_are_fed_do_not_mix_with_bars_that_are_loaded(client: Client) 
     client.open(WORK.windows)
     client.bar(float(WORK.closes[0]))
     assert compare(client.run(WORK.windows), expected) == ""
+
+
+def test_no_request_has_the_kernel_compiled_once_more() -> None:
+    compile_kernel()
+    compiled = [len(function.signatures) for function in (kernel._sweep, kernel._stream_step)]
+    with python_engine() as client:
+        client.load(WORK.closes)
+        client.run(WORK.windows[:1])
+        client.sweep(WORK.closes, WORK.windows)
+        client.sweep(WORK.closes[:2], WORK.windows[:1])
+        client.open(WORK.windows[:1])
+        client.bar(1.0)
+    assert [len(function.signatures) for function in (kernel._sweep, kernel._stream_step)] == compiled
 
 
 def test_an_engine_for_one_request() -> None:
