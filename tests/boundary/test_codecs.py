@@ -27,7 +27,7 @@ QUOTES = st.builds(
 
 
 @pytest.mark.parametrize("name", ARRAY_CODECS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=50))
 def test_an_array_comes_back(name: str, values: list[float]) -> None:
     encode, decode, same = ARRAY_CODECS[name].prepare()
@@ -38,7 +38,7 @@ def test_an_array_comes_back(name: str, values: list[float]) -> None:
 
 
 @pytest.mark.parametrize("name", EVENT_CODECS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(QUOTES, min_size=1, max_size=8))
 def test_quotes_come_back(name: str, quotes: list[QuoteTick]) -> None:
     encode, decode, same = EVENT_CODECS[name].prepare()

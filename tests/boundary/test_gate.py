@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,75 +55,67 @@ def test_a_fingerprint_tells_outcomes_apart() -> None:
     assert one.digest != fingerprint(outcomes((1.0, 3), (0.00001, 4))).digest
 
 
-def verdict(build: Build) -> str:
-    """What the gate says of a build."""
-    with open_engine([str(builds.engine(build))], "pipe") as client:
-        return compare(client.sweep(WORK.closes, WORK.windows), kernel.sweep(WORK.closes, WORK.windows))
-
-
-def quickly(build: Build) -> Build:
-    """The same sources for the compiler, without its optimiser: what takes three quarters of the time."""
-    return replace(build, flags=(*build.flags, "-C", "opt-level=0"))
-
-
-@pytest.mark.parametrize("name", BUILDS)
-def test_every_build_computes_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine_command("rust")
-    if name != "rust":
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert verdict(BUILDS[name] if name == "rust" else quickly(BUILDS[name])) == ""
-
+PLANTED = """
+/// Whether a mistake is asked for.
+pub fn planted(name: &str) -> bool {
+    static ASKED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    ASKED.get_or_init(|| std::env::var("PLANTED").unwrap_or_default()) == name
+}
+"""
 
 MISTAKES = {
-    "fee": ("pub const FEE: f64 = 0.09;", "pub const FEE: f64 = 0.10;"),
-    "window": ("weighted(values, window, last + 1 - window)", "weighted(values, window, last - window.min(last))"),
-    "nan": ("} else if fast < slow {", "} else if !(fast >= slow) {"),
-    "weight": ("(j + 1) as f64", "(j + 2) as f64"),
-    "start": ("let slow_from = full + smooth - 2;", "let slow_from = full + smooth - 1;"),
+    "fee": [("* 100.0 - FEE;", '* 100.0 - if planted("fee") { 0.10 } else { FEE };')],
+    "window": [("last + 1 - window)", 'if planted("window") { last - window.min(last) } else { last + 1 - window })')],
+    "nan": [("} else if fast < slow {", '} else if fast < slow || (planted("nan") && !(fast >= slow)) {')],
+    "weight": [
+        ("total += values[first + j] * (j + 1)", 'total += values[first + j] * (j + 1 + planted("weight") as usize)'),
+        ("get_unchecked(first + j) } * (j + 1)", 'get_unchecked(first + j) } * (j + 1 + planted("weight") as usize)'),
+        ("let mut weight = 0.0;", 'let mut weight = planted("weight") as u8 as f64;'),
+        ("weights = [1.0, 2.0, 3.0, 4.0];", 'weights = if planted("weight") { [2.0, 3.0, 4.0, 5.0] } else { [1.0, 2.0, 3.0, 4.0] };'),
+        ("_mm256_setr_pd(1.0,", '_mm256_setr_pd(1.0 + planted("weight") as u8 as f64,'),
+    ],
 }
+"""Each in all the places of the source that a build may have in its stead."""
 
 
-def planted(build: Build, mistakes: Iterable[tuple[str, str]], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
-    """The same build of sources with mistakes in them."""
+def planted(build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """The same build of sources that make a mistake when they are asked to, without the optimiser, which takes the most time."""
     engine_command("rust")
     sources = folder / "engine"
     shutil.copytree(builds.SOURCES, sources)
-    text = (sources / "kernel.rs").read_text()
-    for right, wrong in mistakes:
-        assert right in text
+    text = (sources / "kernel.rs").read_text() + PLANTED
+    for right, wrong in itertools.chain(*MISTAKES.values()):
+        assert text.count(right) == 1
         text = text.replace(right, wrong)
     (sources / "kernel.rs").write_text(text)
     monkeypatch.setattr(builds, "SOURCES", sources)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return quickly(build)
+    return replace(build, flags=(*build.flags, "-C", "opt-level=0"))
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_in_the_rust_source_are_caught(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = planted(BUILDS["rust"], [MISTAKES[mistake]], tmp_path, monkeypatch)
-    assert "combinations differ" in verdict(build)
+@pytest.mark.parametrize("name", [name for name in BUILDS if not name.endswith("native")])
+def test_every_build_computes_the_same_and_every_mistake_in_it_is_caught(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = [str(builds.engine(planted(BUILDS[name], tmp_path, monkeypatch)))]
+    expected, verdicts = kernel.sweep(WORK.closes, WORK.windows), {}
+    for mistake in ("none", *MISTAKES):
+        monkeypatch.setenv("PLANTED", mistake)
+        with open_engine(program, "pipe") as client:
+            verdicts[mistake] = compare(client.sweep(WORK.closes, WORK.windows), expected)
+    assert verdicts.pop("none") == ""
+    assert {mistake for mistake, verdict in verdicts.items() if "combinations differ" in verdict} == set(MISTAKES)
 
 
-OWN_MISTAKES = {
-    "rust_unchecked": ("get_unchecked(first + j) } * (j + 1)", "get_unchecked(first + j) } * (j + 2)"),
-    "rust_alloc": ("let slow = series(&raw, smooth, full + smooth - 2);", "let slow = series(&raw, smooth, full + smooth - 1);"),
-    "rust_shape": ("let mut weight = 0.0;", "let mut weight = 1.0;"),
-    "rust_reassoc": ("let mut weights = [1.0, 2.0, 3.0, 4.0];", "let mut weights = [2.0, 3.0, 4.0, 5.0];"),
-    "rust_simd": ("_mm256_setr_pd(1.0, 2.0, 3.0, 4.0)", "_mm256_setr_pd(2.0, 3.0, 4.0, 5.0)"),
-}
-"""Off by one in what a build alone has."""
+def test_the_optimised_build_computes_the_same() -> None:
+    with open_engine(engine_command("rust"), "pipe") as client:
+        assert compare(client.sweep(WORK.closes, WORK.windows), kernel.sweep(WORK.closes, WORK.windows)) == ""
 
 
-@pytest.mark.parametrize("name", OWN_MISTAKES)
-def test_mistakes_in_what_a_build_alone_has_are_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = planted(BUILDS[name], OWN_MISTAKES.values(), tmp_path, monkeypatch)
-    assert "combinations differ" in verdict(build)
-
-
-@pytest.mark.parametrize("mistake", ["fee", "window", "nan"])
-def test_a_build_that_computes_something_else_is_told_and_not_timed(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = planted(BUILDS["rust_threads"], [MISTAKES[mistake]], tmp_path, monkeypatch)
+def test_a_build_that_computes_something_else_is_told_and_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = planted(BUILDS["rust"], tmp_path, monkeypatch)
     monkeypatch.setitem(builds.BUILDS, build.name, build)
+    monkeypatch.setenv("PLANTED", "nan")
     session = Session([Case("kernel/planted", "", rust_variant(WORK, build.name))], Plan(1, 1e-6, WORK.bars, WORK.combinations))
     session.run()
     found = session.measured["kernel/planted"]

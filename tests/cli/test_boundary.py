@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,9 @@ def test_names_agree_with_those_they_stand_for() -> None:
     assert tuple(PLANS) == BOUNDARY_PROFILES
 
 
-def test_a_run_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     engine_command("rust")
+    monkeypatch.setitem(PLANS, "quick", replace(PLANS["quick"], seconds=0.002))
     run = tmp_path / "run.json"
     globs = ["*/in_process", "*/batch_unix", "*/numba", "echo/pipe_one_core_*", "codec/array_raw_*", "wall/quotes_1"]
     words = ["boundary", *QUICK, "-o", str(run), *(word for glob in globs for word in ("--filter", glob))]
