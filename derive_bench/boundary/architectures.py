@@ -82,7 +82,7 @@ def _served(work: Workload, name: str, transport: str, prepare: Callable[[Client
             where = apart()
             with placed(where) as cpus, open_engine(engine_command(name), transport, cpus=cpus, spins=spins_of(where)) as client:
                 prepare(client)
-                yield Timed(lambda: call(client), lambda: compare(call(client), expected(work)), client.compute_ns)
+                yield Timed(lambda: call(client), lambda found: compare(found, expected(work)), client.compute_ns)
         except Unsupported as error:
             raise Missing(str(error)) from error
 
@@ -128,7 +128,7 @@ def spawn_sweep(work: Workload, name: str) -> Opening:
         def call() -> Outcomes:
             return outcomes(spawn_once(command, request(Opcode.SWEEP, work.closes, work.windows)))
 
-        yield Timed(call, lambda: compare(call(), expected(work)))
+        yield Timed(call, lambda found: compare(found, expected(work)))
 
     return opened
 
@@ -144,7 +144,7 @@ def spawn_each(work: Workload, name: str) -> Opening:
             each = range(len(work.windows))
             return _join([outcomes(spawn_once(command, request(Opcode.SWEEP, work.closes, work.windows[at : at + 1]))) for at in each])
 
-        yield Timed(call, lambda: compare(call(), expected(work)))
+        yield Timed(call, lambda found: compare(found, expected(work)))
 
     return opened
 
@@ -158,11 +158,11 @@ def bar_calls(work: Workload, name: str, transport: str) -> Opening:
         where = apart()
         with placed(where) as cpus, open_engine(engine_command(name), transport, cpus=cpus, spins=spins_of(where)) as client:
             client.open(work.windows)
-            found = [client.bar(close) for close in closes[:_BARS_BEFORE]][-1]
+            before = [client.bar(close) for close in closes[:_BARS_BEFORE]][-1]
             following = itertools.cycle(closes[_BARS_BEFORE:] or closes)
             yield Timed(
                 lambda: client.bar(next(following)),
-                lambda: compare(found, kernel.sweep(work.closes[:_BARS_BEFORE], work.windows)),
+                lambda _: compare(before, kernel.sweep(work.closes[:_BARS_BEFORE], work.windows)),
                 client.compute_ns,
             )
 

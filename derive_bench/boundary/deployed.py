@@ -53,7 +53,7 @@ def messaging_echoes(library: str, transport: str, doubles: int, where: str) -> 
                 call = connect(module, address, stack)
                 # Now it is connected for good, and the socket needs no name any more.
                 call(b"")
-            yield Timed(lambda: call(payload), lambda: "" if call(payload) == payload else "the echo brings other bytes back")
+            yield Timed(lambda: call(payload), lambda found: "" if found == payload else "the echo brings other bytes back")
 
     return opened
 

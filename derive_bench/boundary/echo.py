@@ -81,9 +81,7 @@ def echoes(name: str, transport: str, doubles: int, where: str) -> Opening:
         payload = payload_of(doubles)
         try:
             with placed(where) as its, open_engine(engine_command(name), transport, cpus=its, spins=spins_of(where)) as client:
-                yield Timed(
-                    lambda: client.echo(payload), lambda: "" if client.echo(payload) == payload else "the echo brings other bytes back"
-                )
+                yield Timed(lambda: client.echo(payload), lambda found: "" if found == payload else "the echo brings other bytes back")
         except Unsupported as error:
             raise Missing(str(error)) from error
 

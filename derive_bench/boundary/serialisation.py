@@ -47,7 +47,7 @@ def encoding(codec: Codec, value: Value) -> Opening:
     def opened() -> Iterator[Timed]:
         encode, decode, same = codec.prepare()
         given = value()
-        yield Timed(lambda: encode(given), lambda: _wrong(same(given, decode(encode(given)))), size=len(encode(given)))
+        yield Timed(lambda: encode(given), lambda data: _wrong(same(given, decode(data))), size=len(encode(given)))
 
     return opened
 
@@ -60,7 +60,7 @@ def decoding(codec: Codec, value: Value) -> Opening:
         encode, decode, same = codec.prepare()
         given = value()
         data = encode(given)
-        yield Timed(lambda: decode(data), lambda: _wrong(same(given, decode(data))), size=len(data))
+        yield Timed(lambda: decode(data), lambda found: _wrong(same(given, found)), size=len(data))
 
     return opened
 

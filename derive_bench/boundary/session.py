@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,14 +30,14 @@ class Timed:
 
     Attributes:
         call: the call that is timed.
-        check: returns what is wrong with the result, an empty text if nothing is; None where there is nothing to check.
+        check: returns what is wrong with what the first call gave, an empty text if nothing is; None where there is nothing to check.
         compute_ns: the ns that the other side has spent computing since it was last asked.
         elapsed_ns: what the last call is to count for, where that is not the time it took.
         size: bytes on the wire, where that is not plain from the name.
     """
 
     call: Callable[[], object]
-    check: Callable[[], str] | None = None
+    check: Callable[[Any], str] | None = None
     compute_ns: Callable[[], int] | None = None
     elapsed_ns: Callable[[], int] | None = None
     size: int | None = None
@@ -70,7 +70,8 @@ class Plan:
     Attributes:
         rounds: how often each case is opened.
         seconds: the least that its calls take in a round.
-        warmups: the share of that which is spent before, unrecorded; a call that takes longer than all of it is not warmed up.
+        warmups: the share of that which is spent before, unrecorded; a call that takes longer than all of it is made
+            once, and not warmed up.
         bars, combinations: size of the sweep.
     """
 
@@ -83,7 +84,7 @@ class Plan:
 
 PLANS: Final = {
     "quick": Plan(rounds=1, seconds=0.1, bars=20_000, combinations=16),
-    "standard": Plan(rounds=3, seconds=0.25, bars=150_000, combinations=80),
+    "standard": Plan(rounds=2, seconds=0.25, bars=150_000, combinations=80),
     "rigorous": Plan(rounds=8, seconds=0.5, bars=150_000, combinations=80),
 }
 
@@ -161,25 +162,31 @@ class Session:
     def _measure(self, found: Measured, *, first: bool) -> None:
         try:
             with found.case.opened() as timed:
-                if first and timed.check is not None:
-                    found.trouble = timed.check()
-                    found.wrong = bool(found.trouble)
                 found.size = timed.size
-                if not found.wrong:
-                    self._time(found, timed)
+                self._time(found, timed, first=first)
         except Missing as error:
             found.trouble = str(error)
         except (OSError, RuntimeError, ValueError) as error:
             found.trouble = f"failed: {error}"
             found.calls.clear()
 
-    def _time(self, found: Measured, timed: Timed) -> None:
-        seconds = self.plan.seconds
-        if found.case.times > 1 or not found.calls or found.calls[-1][-1] < seconds * 1e9:
-            warm_up(timed, seconds * self.plan.warmups)
-        if timed.compute_ns is not None:
-            timed.compute_ns()
-        times = call_times(timed, seconds)
+    def _time(self, found: Measured, timed: Timed, *, first: bool) -> None:
+        spent_computing = timed.compute_ns or (lambda: 0)
+        spent_computing()
+        begin = perf_counter_ns()
+        result = timed.call()
+        took = perf_counter_ns() - begin
+        if first and timed.check is not None:
+            found.trouble = timed.check(result)
+            found.wrong = bool(found.trouble)
+            if found.wrong:
+                return
+        if took >= self.plan.seconds * 1e9:
+            times = np.array([took if timed.elapsed_ns is None else timed.elapsed_ns()], dtype=np.int64)
+        else:
+            warm_up(timed, self.plan.seconds * self.plan.warmups)
+            spent_computing()
+            times = call_times(timed, self.plan.seconds)
         found.calls.append(times)
         if timed.compute_ns is not None:
             found.computed.append(timed.compute_ns() / len(times))

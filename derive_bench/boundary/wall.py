@@ -99,8 +99,8 @@ def latency(load: DeriveLoad, form: str, transport: str, count: int) -> Opening:
                 took = time.perf_counter_ns() - STAMP.unpack_from(payload)[0]
                 return found
 
-            def check() -> str:
-                return "" if same(local.quotes(local.next_frames(count)), call()) else "other quotes than without a wall"
+            def check(found: Any) -> str:
+                return "" if same(local.quotes(local.next_frames(count)), found) else "other quotes than without a wall"
 
             yield Timed(call, check, elapsed_ns=lambda: took)
 
@@ -123,8 +123,8 @@ def throughput(load: DeriveLoad, form: str, transport: str, count: int) -> Openi
                     raise ValueError(bytes(body[1:]).decode(errors="replace"))
                 return read(body[1 + STAMP.size :])
 
-            def check() -> str:
-                return "" if same(local.quotes(local.next_frames(count)), call()) else "other quotes than without a wall"
+            def check(found: Any) -> str:
+                return "" if same(local.quotes(local.next_frames(count)), found) else "other quotes than without a wall"
 
             yield Timed(call, check)
 
@@ -157,13 +157,12 @@ def order(load: DeriveLoad, transport: str, *, presigned: bool) -> Opening:
         local, orders, encode = Adapter(load.setup()), _orders(), msgspec.msgpack.Encoder().encode
         with _adapter(transport, load.setup(presigned=presigned)) as client:
 
-            def call() -> memoryview:
-                return client.call(_message(b"O", encode(next(orders))))
-
-            def check() -> str:
+            def call() -> tuple[Order, memoryview]:
                 one = next(orders)
-                theirs = msgspec.json.decode(client.call(_message(b"O", encode(one))))
-                ours = msgspec.json.decode(local.sign(one))
+                return one, client.call(_message(b"O", encode(one)))
+
+            def check(found: tuple[Order, memoryview]) -> str:
+                theirs, ours = msgspec.json.decode(found[1]), msgspec.json.decode(local.sign(found[0]))
                 # Signatures from a pool differ each time, by design.
                 if presigned:
                     theirs.pop("signature"), ours.pop("signature")

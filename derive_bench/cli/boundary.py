@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import sys
 from collections.abc import Sequence
@@ -121,8 +120,8 @@ def _measure(args: argparse.Namespace, words: Sequence[str], chosen: list[Case],
 
     session, interrupted = _session(chosen, plan)
     metadata["complete"] = f"interrupted in round {session.rounds_done + 1} of {plan.rounds}" if interrupted else "yes"
-    counted = {} if interrupted or args.profile == "quick" else _instructions(session)
-    document = report.details(session, metadata, work, result, counted)
+    counted, uncounted = ({}, "") if interrupted or args.profile == "quick" else _instructions(session)
+    document = report.details(session, metadata, work, result, counted, uncounted)
     measured = report.benchmarks(session, metadata)
     for table in report.tables(document):
         print(f"{table.text()}\n")
@@ -175,20 +174,25 @@ def _session(chosen: list[Case], plan: Plan) -> tuple[Session, bool]:
     return session, interrupted
 
 
-def _instructions(session: Session) -> dict[str, float]:
-    """Instructions of the Rust builds that were timed, by row; none of those that valgrind cannot run here."""
+def _instructions(session: Session) -> tuple[dict[str, float], str]:
+    """Instructions of the Rust builds that were timed, by row, and why some were not counted."""
     from derive_bench.boundary.builds import BUILDS
     from derive_bench.boundary.instructions import instructions
     from derive_bench.boundary.session import Missing
 
-    counted = {}
+    counted: dict[str, float] = {}
+    why = ""
     for name in BUILDS:
         row = session.measured.get(f"kernel/{name}")
         if row is not None and row.calls:
             print(f"counting the instructions of {name}", file=sys.stderr, flush=True)
-            with contextlib.suppress(Missing):
+            try:
                 counted[row.case.name] = instructions(name)
-    return counted
+            except Missing as error:
+                why = f"{name}: {error}"
+            except KeyboardInterrupt:
+                return counted, f"{name}: interrupted"
+    return counted, why
 
 
 def _advise(words: Sequence[str]) -> int:

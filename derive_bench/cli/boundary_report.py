@@ -60,12 +60,15 @@ def benchmarks(session: Session, run: Metadata) -> list[pyperf.Benchmark]:
     return made
 
 
-def details(session: Session, run: Metadata, work: Workload, result: Fingerprint, instructions: Mapping[str, float]) -> dict[str, Any]:
+def details(
+    session: Session, run: Metadata, work: Workload, result: Fingerprint, instructions: Mapping[str, float], uncounted: str = ""
+) -> dict[str, Any]:
     """The details of a session.
 
     Args:
         result: the fingerprint of the sweep in process.
         instructions: a bar and combination, by row, where they were counted.
+        uncounted: why they were not counted everywhere.
     """
     return {
         "schema": SCHEMA,
@@ -73,6 +76,7 @@ def details(session: Session, run: Metadata, work: Workload, result: Fingerprint
         "run": dict(run),
         "workload": {"bars": work.bars, "combinations": work.combinations, "seed": work.seed, **asdict(result)},
         "rows": [_row(found) | {"instructions": instructions.get(name)} for name, found in session.measured.items()],
+        "uncounted": uncounted,
         "lines": {name: asdict(line) for name, line in fit_lines(session).items()},
     }
 
@@ -310,6 +314,8 @@ def notes(document: Mapping[str, Any]) -> list[str]:
     ]
     if any(row["instructions"] for row in document["rows"]):
         lines.append("instructions: counted by callgrind, for a bar of one combination.")
+    if document.get("uncounted"):
+        lines.append(f"instructions not counted: {document['uncounted']}")
     if "architecture" in groups:
         lines.append(
             "computing: by the other side's own clock; boundary: what is left of the whole, as a share. "

@@ -54,4 +54,4 @@ def test_other_quotes_are_noticed(study: Study, monkeypatch: pytest.MonkeyPatch)
     for opening in (wall.latency, wall.throughput):
         with opening(study.load, "msgpack", "unix", 3)() as timed:
             assert timed.check is not None
-            assert timed.check() == "other quotes than without a wall"
+            assert timed.check(timed.call()) == "other quotes than without a wall"

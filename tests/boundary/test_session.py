@@ -47,8 +47,8 @@ def test_what_is_wrong_or_missing_or_fails_is_told_and_not_timed() -> None:
 
     session = Session(
         [
-            Case("good", "", Opened(diary, "good", check=lambda: "")),
-            Case("wrong", "", Opened(diary, "wrong", check=lambda: "3 trades instead of 4")),
+            Case("good", "", Opened(diary, "good", check=lambda _: "")),
+            Case("wrong", "", Opened(diary, "wrong", check=lambda _: "3 trades instead of 4")),
             Case("missing", "", Opened(diary, "missing", Missing("no rustc here"))),
             Case("failing", "", Opened(diary, "failing", call=fail)),
         ],
@@ -87,3 +87,22 @@ def test_a_call_may_count_for_something_else_than_its_time() -> None:
     session.run()
     assert session.measured["a"].median_ns == 7
     assert session.measured["a"].compute_ns == 0
+
+
+def test_what_is_checked_is_what_the_first_call_gave_and_a_long_call_is_made_once() -> None:
+    made: list[int] = []
+    checked: list[int] = []
+
+    def call() -> int:
+        made.append(len(made))
+        return made[-1]
+
+    def check(found: int) -> str:
+        checked.append(found)
+        return ""
+
+    session = Session([Case("a", "", Opened([], "a", call=call, check=check))], Plan(rounds=2, seconds=0, bars=1000, combinations=2))
+    session.run()
+    assert checked == [0]
+    assert made == [0, 1], "a call longer than the least to measure is made once a round, and the checked one counts"
+    assert [len(calls) for calls in session.measured["a"].calls] == [1, 1]

@@ -77,3 +77,31 @@ def test_wrong_usage_is_told(words: list[str], capsys: pytest.CaptureFixture[str
         main(["boundary", *words])
     assert ended.value.code == 2
     assert "derive-bench: " in capsys.readouterr().err
+
+
+def test_why_instructions_were_not_counted_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine_command("rust")
+    monkeypatch.setattr("derive_bench.boundary.instructions.shutil.which", lambda name: None)
+    run = tmp_path / "run.json"
+    words = ["--profile", "standard", "--bars", "1000", "--combinations", "2", "--filter", "kernel/rust", "-o", str(run)]
+    assert main(["boundary", "kernel", *words]) == 0
+    assert "instructions not counted: rust: no valgrind here; to have it: apt install valgrind" in capsys.readouterr().out
+    assert json.loads(details_path(run).read_text())["uncounted"].startswith("rust: no valgrind here")
+
+
+def test_an_interrupt_while_counting_keeps_what_was_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine_command("rust")
+
+    def interrupted(_: str) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("derive_bench.boundary.instructions.instructions", interrupted)
+    run = tmp_path / "run.json"
+    words = ["--profile", "standard", "--bars", "1000", "--combinations", "2", "--filter", "kernel/rust", "-o", str(run)]
+    assert main(["boundary", "kernel", *words]) == 0
+    assert "instructions not counted: rust: interrupted" in capsys.readouterr().out
+    assert Results.load(run).rows["kernel/rust"].median > 0
