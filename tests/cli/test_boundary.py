@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_why_instructions_were_not_counted_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine_command("rust")
-    monkeypatch.setattr("derive_bench.boundary.instructions.shutil.which", lambda name: None)
+    monkeypatch.setattr("derive_bench.boundary.instructions.shutil", SimpleNamespace(which=lambda _: None))
     run = tmp_path / "run.json"
     words = ["--profile", "standard", "--bars", "1000", "--combinations", "2", "--filter", "kernel/rust", "-o", str(run)]
     assert main(["boundary", "kernel", *words]) == 0
