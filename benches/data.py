@@ -132,14 +132,15 @@ for name, (call, part, domain_type) in TICKER_ROWS.items():
 
 suite.row(
     "inbound_pipeline/ticker_all",
-    f"message = decode(x)\nticker = message.data\ninstrument = {BY_TOPIC}\n"
-    "parse_quote(ticker, instrument, 0)\nparse_mark_price(ticker, instrument, 0)\n"
-    "parse_index_price(ticker, instrument, 0)\nparse_funding_rate(ticker, instrument, 0)",
+    f"message = decode(x)\nparse_ticker(message.data, {BY_TOPIC}, 0)",
     cold="frames",
     summary="ticker frame -> quote, mark, index and funding",
-    parts=("decode_only/ticker", *(f"parse_only/{part}" for _, part, _ in TICKER_ROWS.values())),
+    parts=("decode_only/ticker", "parse_only/ticker_all"),
     control="control/orjson_loads_ticker",
 )(_from_frames("ticker"))
+_parse_row(
+    "ticker_all", f"message = x\nparse_ticker(message.data, {BY_TOPIC}, 0)", "ticker", "Ticker message -> quote, mark, index and funding"
+)
 suite.row(
     "inbound_pipeline/quotes_jsonrpc",
     f"message = decode(x)\nparse_quote(message.data, {BY_TOPIC}, 0)",

@@ -42,9 +42,11 @@ class Study:
 
 def _kernel(study: Study) -> Iterator[Case]:
     for name, (summary, _) in variants.NUMBA_VARIANTS.items():
-        yield Case(f"kernel/{name}", f"numba, {summary}", variants.numba_variant(study.work, name), control=_NUMBA)
+        reorders = name in variants.REORDERING
+        yield Case(f"kernel/{name}", f"numba, {summary}", variants.numba_variant(study.work, name), control=_NUMBA, reorders=reorders)
     for build in BUILDS.values():
-        yield Case(f"kernel/{build.name}", f"Rust, {build.summary}", variants.rust_variant(study.work, build.name), control=_NUMBA)
+        opened = variants.rust_variant(study.work, build.name)
+        yield Case(f"kernel/{build.name}", f"Rust, {build.summary}", opened, control=_NUMBA, reorders=build.name in variants.REORDERING)
 
 
 def _architecture(study: Study) -> Iterator[Case]:

@@ -53,6 +53,8 @@ class Case:
         control: the row that it is compared with.
         times: how many such calls the whole job takes, for what is sampled and extrapolated.
         events: how many events one call is for, where that is what it is about.
+        reorders: it adds in another order by design, so that a crossing which is a tie may fall otherwise. Then it is wrong, and not timed,
+            like any other; but it is no fault.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Case:
     control: str | None = None
     times: int = 1
     events: int | None = None
+    reorders: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from derive_bench.boundary.gate import compare
 from derive_bench.boundary.session import Timed
 from derive_bench.boundary.workload import Closes, Windows, Workload
 
-__all__ = ["NUMBA_VARIANTS", "numba_variant", "rust_variant"]
+__all__ = ["NUMBA_VARIANTS", "REORDERING", "numba_variant", "rust_variant"]
 
 Sweep = Callable[[Closes, Windows], Outcomes]
 
@@ -90,3 +90,6 @@ NUMBA_VARIANTS: Final[dict[str, tuple[str, Callable[[], Sweep]]]] = {
     "numba_threads": ("combinations over all processors", _in_threads),
 }
 """What each variant changes, and what makes it."""
+
+REORDERING: Final = frozenset({"numba_reassoc", "numba_fastmath", "rust_reassoc", "rust_reassoc_native", "rust_simd"})
+"""Variants that add in another order."""
