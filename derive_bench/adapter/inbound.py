@@ -75,7 +75,8 @@ _four_plain: Final = msgspec.json.Decoder(tuple[float, float, float, float]).dec
 _float: Final = msgspec.json.Decoder(float).decode
 _grammar: Final = msgspec.json.Decoder(msgspec.Raw).decode
 _interest: Final = msgspec.json.Decoder(OpenInterest).decode
-_NOT_INTEGRAL: Final = (msgspec.MsgspecError, UnicodeError)
+_NOT_INTEGRAL: Final = (msgspec.MsgspecError, UnicodeError, IndexError)
+"""What the quick way raises for texts that it does not take, the empty one among them."""
 
 # Longest joined texts of which no single number can exceed the 40 digits that are legal: 40, one digit for each of the
 # other numbers, and the signs, commas, brackets and exponents around them.
@@ -127,7 +128,7 @@ def parse_ticker(ticker: Ticker, instrument: Instrument, ts_init: int) -> tuple[
         if rate is None:
             bid, ask, bid_size, ask_size, mark, index = _six(f"{text}]")
         else:
-            bid, ask, bid_size, ask_size, mark, index, _ = _seven(f"{text},{'' if rate[:1] == '-' else '-'}{rate}e0]")
+            bid, ask, bid_size, ask_size, mark, index, _ = _seven(f"{text},{rate}e0]" if rate[0] == "-" else f"{text},-{rate}e0]")
         if not (bid + ask + bid_size + ask_size + mark + index > _LOWEST and len(text) < _SIX_MAX):
             raise UnicodeError
         if rate is not None and len(rate) > MAX_DIGITS:
@@ -181,7 +182,7 @@ def parse_funding_rate(ticker: Ticker, instrument: Instrument, ts_init: int) -> 
     if text is None:
         return None
     try:
-        _float(f"{'' if text[:1] == '-' else '-'}{text}e0")
+        _float(f"{text}e0" if text[0] == "-" else f"-{text}e0")
         if len(text) > MAX_DIGITS:
             raise UnicodeError
     except _NOT_INTEGRAL:
