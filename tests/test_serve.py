@@ -30,6 +30,17 @@ def started(*words: str) -> tuple[subprocess.Popen[str], list[str]]:
     return process, process.stdout.readline().split()
 
 
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a serving process said from its second line on, and what it complained of, once it has ended.
+
+    `communicate` would not do: of lines that came together it leaves out what stands in the reader's buffer.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.wait(timeout=20)
+    return process.stdout.read(), process.stderr.read()
+
+
 def test_it_serves_a_file_until_interrupted(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     write_tape(path, seconds=1)
@@ -50,7 +61,7 @@ def test_it_serves_a_file_until_interrupted(tmp_path: Path) -> None:
         asyncio.run(listen())
         assert got == sent, "recorded, served and received again: identical"
         process.send_signal(signal.SIGINT)
-        output, complaints = process.communicate(timeout=20)
+        output, complaints = ended(process)
     assert (process.returncode, complaints) == (130, "")
     assert output.startswith(f"served: {len(sent)} frames, finished")
 
@@ -58,7 +69,7 @@ def test_it_serves_a_file_until_interrupted(tmp_path: Path) -> None:
 def test_it_serves_a_made_up_session_and_ends_with_it(tmp_path: Path) -> None:
     process, words = started("--synth", "--frames", "50", "--speed", "max", "--start", "0", "--exit-at-end", "--protocol", "v2")
     with process:
-        output, complaints = process.communicate(timeout=20)
+        output, complaints = ended(process)
     assert words[:5] == ["serving", "a", "synthesised", "session", "(v2)"]
     assert words[-3].endswith("/ws")
     assert "/v3" not in words[-3]
