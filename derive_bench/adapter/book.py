@@ -208,11 +208,11 @@ class OrderBookDeltas(Struct, gc=False, eq=False):
     def __reduce__(self) -> tuple[Any, ...]:
         message = self._message
         plain = OrderBook(
-            message.instrument_name,
-            message.timestamp,
-            Raw(bytes(message.bids)),
-            Raw(bytes(message.asks)),
-            message.publish_id,
+            asks=Raw(bytes(message.asks)),
+            bids=Raw(bytes(message.bids)),
+            instrument_name=message.instrument_name,
+            publish_id=message.publish_id,
+            timestamp=message.timestamp,
         )
         return parse_order_book_deltas, (plain, self._instrument, self.ts_init)
 

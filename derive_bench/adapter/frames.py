@@ -271,11 +271,11 @@ def _full_ticker(data: Raw) -> Ticker:
     outer = decode_payload(_Publication, data, _DATA)
     if not outer.instrument_ticker:
         ticker = decode_payload(FullTicker, data, _DATA)
-        return Ticker(ticker.timestamp, ticker.body())
+        return Ticker(ticker.body(), ticker.timestamp)
     if outer.timestamp is None:
         raise DecodeError("Object missing required field `timestamp`", _DATA)
     inner = decode_payload(FullTicker, outer.instrument_ticker, f"{_DATA}.instrument_ticker")
-    return Ticker(outer.timestamp, inner.body())
+    return Ticker(inner.body(), outer.timestamp)
 
 
 def _elements(kind: type[_T], data: Raw) -> list[_T | BadElement]:

@@ -3,8 +3,9 @@
 Contract: numbers stay the text they came in (a bare JSON number becomes its text); they are checked where they are
 used. Words the venue may add to (statuses, directions, roles) stay text, so that tomorrow's value is kept. Fields that
 the venue may omit or null are optional; unknown fields are ignored. Timestamps are integers in the unit the venue
-sends (ms, candles s), checked to fit 64 bits of ns. Sources: the venue's OpenAPI and AsyncAPI documents of August 2026,
-with the corrections of PROTOCOL.md; v2 shapes from the venue's former specs.
+sends (ms, candles s), checked to fit 64 bits of ns. Fields stand in the order in which the venue sends them, where the JSON
+library finds each at once; any other order is taken as well. Sources: the venue's OpenAPI and AsyncAPI documents of August
+2026, with the corrections of PROTOCOL.md; v2 shapes from the venue's former specs.
 """
 
 from __future__ import annotations
@@ -47,35 +48,36 @@ Millis = Annotated[int, Meta(ge=0, le=_MAX_NS // 1_000_000)]
 Seconds = Annotated[int, Meta(ge=0, le=_MAX_NS // 1_000_000_000)]
 
 
-class OrderBook(Struct, gc=False):
+class OrderBook(Struct, gc=False, kw_only=True):
     """`orderbook.*`: a full snapshot. A side is the JSON array of `[price, amount]`, best first, checked at parse."""
 
-    instrument_name: str
-    timestamp: Millis
-    bids: Raw
     asks: Raw
+    bids: Raw
+    instrument_name: str
     publish_id: Annotated[int, Meta(ge=0)] | None = None
+    timestamp: Millis
 
 
-class TickerStats(Struct, gc=False):
+class TickerStats(Struct, gc=False, kw_only=True):
     """Daily statistics: contract volume, high, low, number of trades, open interest, change, premium and USD volume."""
 
     c: NumberText
     h: NumberText
     l: NumberText  # noqa: E741 -- the venue's name
-    oi: NumberText
     n: int | None = None
+    oi: NumberText
     p: NumberText | None = None
     pr: NumberText | None = None
     v: NumberText | None = None
 
 
-class OptionPricing(Struct, gc=False):
+class OptionPricing(Struct, gc=False, kw_only=True):
     """Option pricing: bid and ask IV, greeks, forward, IV and mark; the discount factor may be missing."""
 
     ai: ShortNumberText
     bi: ShortNumberText
     d: ShortNumberText
+    df: ShortNumberText | None = None
     f: ShortNumberText
     g: ShortNumberText
     i: ShortNumberText
@@ -83,7 +85,6 @@ class OptionPricing(Struct, gc=False):
     r: ShortNumberText
     t: ShortNumberText
     v: ShortNumberText
-    df: ShortNumberText | None = None
 
 
 class OpenInterest(Struct, gc=False):
@@ -97,7 +98,7 @@ _open_interest = msgspec.json.Decoder(OpenInterest).decode
 _STATS_PATH: Final = "$.params.data.instrument_ticker.stats"
 
 
-class TickerBody(Struct, gc=False):
+class TickerBody(Struct, gc=False, kw_only=True):
     """The ticker itself, with the venue's short names. `t` is its creation time in ms."""
 
     A: NumberText
@@ -106,12 +107,12 @@ class TickerBody(Struct, gc=False):
     M: NumberText
     a: NumberText
     b: NumberText
-    t: Millis
     f: NumberText | None = None
-    minp: NumberText | None = None
     maxp: NumberText | None = None
+    minp: NumberText | None = None
     option_pricing: OptionPricing | None = None
     stats: Raw = Raw()
+    t: Millis
 
     @property
     def statistics(self) -> TickerStats | None:
@@ -136,8 +137,8 @@ class TickerBody(Struct, gc=False):
 class Ticker(Struct, gc=False):
     """`ticker_slim.*`, and what `ticker.*` is brought to: publication time in ms and the ticker."""
 
-    timestamp: Millis
     instrument_ticker: TickerBody
+    timestamp: Millis
 
 
 class _FullStats(Struct, gc=False):
@@ -204,102 +205,105 @@ class FullTicker(Struct, gc=False):
         )
 
 
-class PublicTrade(Struct, gc=False):
+class PublicTrade(Struct, gc=False, kw_only=True):
     """An element of `trades.*`. v2 is lean; v3 adds the participant's side of it, whose role may be missing.
 
     `direction` is the participant's; `tx_hash` may be empty; `batch_status` (v3) and `tx_status` (v2) tell settlement.
     """
 
-    direction: str
+    trade_id: str
     instrument_name: str
     timestamp: Millis
-    trade_amount: NumberText
-    trade_id: str
     trade_price: NumberText
-    index_price: NumberText | None = None
+    trade_amount: NumberText
     mark_price: NumberText | None = None
-    liquidity_role: str | None = None
+    index_price: NumberText | None = None
+    direction: str
     quote_id: str | None = None
     rfq_id: str | None = None
     wallet: str | None = None
     subaccount_id: int | None = None
-    trade_fee: NumberText | None = None
-    realized_pnl: NumberText | None = None
-    tx_hash: str | None = None
-    tx_status: str | None = None
     batch_status: str | None = None
+    tx_status: str | None = None
+    tx_hash: str | None = None
+    trade_fee: NumberText | None = None
+    expected_rebate: NumberText | None = None
+    liquidity_role: str | None = None
+    realized_pnl: NumberText | None = None
+    realized_pnl_excl_fees: NumberText | None = None
+    extra_fee: NumberText | None = None
 
 
-class PrivateOrder(Struct, gc=False):
+class PrivateOrder(Struct, gc=False, kw_only=True):
     """An element of `{subaccount}.orders`, and the order in replies. `nonce` is text in v3, an integer in v2."""
 
+    algo_duration_sec: int | None = None
+    algo_num_slices: int | None = None
+    algo_slices_completed: int | None = None
+    algo_type: str | None = None
     amount: NumberText
     average_price: NumberText
+    cancel_reason: str | None = None
     creation_timestamp: Millis
     direction: str
+    extra_fee: NumberText | None = None
     filled_amount: NumberText
     instrument_name: str
+    is_transfer: bool = False
+    label: str | None = None
     last_update_timestamp: Millis
     limit_price: NumberText
+    max_fee: NumberText | None = None
+    mmp: bool = False
     nonce: str | int
+    order_fee: NumberText | None = None
     order_id: str
     order_status: str
     order_type: str
-    subaccount_id: int
-    time_in_force: str
-    cancel_reason: str | None = None
-    label: str | None = None
-    max_fee: NumberText | None = None
-    mmp: bool = False
-    order_fee: NumberText | None = None
-    extra_fee: NumberText | None = None
-    is_transfer: bool = False
     quote_id: str | None = None
-    replaced_order_id: str | None = None
     reduce_only: bool | None = None
+    replaced_order_id: str | None = None
     signature: str | None = None
     signature_expiry_sec: int | None = None
     signed_limit_price: NumberText | None = None
     signer: str | None = None
+    subaccount_id: int
+    time_in_force: str
     trigger_price: NumberText | None = None
     trigger_price_type: str | None = None
     trigger_reject_message: str | None = None
     trigger_type: str | None = None
-    algo_type: str | None = None
-    algo_duration_sec: int | None = None
-    algo_num_slices: int | None = None
-    algo_slices_completed: int | None = None
 
 
-class PrivateTrade(Struct, gc=False):
+class PrivateTrade(Struct, gc=False, kw_only=True):
     """An element of `{subaccount}.trades`. v2 has `transaction_id` and `tx_status`, v3 `op_uuid` and `batch_status`."""
 
+    batch_status: str | None = None
     direction: str
+    expected_rebate: NumberText | None = None
+    extra_fee: NumberText | None = None
+    index_price: NumberText | None = None
     instrument_name: str
+    is_transfer: bool = False
+    label: str | None = None
+    liquidity_role: str | None = None
+    mark_price: NumberText | None = None
+    op_uuid: str | None = None
     order_id: str
+    quote_id: str | None = None
+    realized_pnl: NumberText | None = None
+    realized_pnl_excl_fees: NumberText | None = None
+    rfq_id: str | None = None
     subaccount_id: int
     timestamp: Millis
     trade_amount: NumberText
     trade_fee: NumberText
     trade_id: str
     trade_price: NumberText
-    liquidity_role: str | None = None
-    label: str | None = None
-    index_price: NumberText | None = None
-    mark_price: NumberText | None = None
-    is_transfer: bool = False
-    quote_id: str | None = None
-    rfq_id: str | None = None
-    realized_pnl: NumberText | None = None
-    realized_pnl_excl_fees: NumberText | None = None
-    expected_rebate: NumberText | None = None
-    extra_fee: NumberText | None = None
-    wallet: str | None = None
+    transaction_id: str | None = None
     tx_hash: str | None = None
     tx_status: str | None = None
-    batch_status: str | None = None
-    transaction_id: str | None = None
-    op_uuid: str | None = None
+    wallet: str | None = None
 
 
 class BadElement(Struct):

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from msgspec import Raw
 
 from derive_bench.adapter import book as book_module
 from derive_bench.adapter.book import (
@@ -26,7 +25,7 @@ from derive_bench.adapter.frames import Subscription, decode
 from derive_bench.adapter.instruments import Instrument
 from derive_bench.adapter.messages import OrderBook
 from derive_bench.adapter.model import OrderSide
-from tests.adapter.wire import ILLEGAL_TEXTS, TS_INIT, Num, envelope, is_legal, made_instrument, number_text, rounded, write
+from tests.adapter.wire import ILLEGAL_TEXTS, TS_INIT, Num, envelope, is_legal, made_instrument, number_text, rounded, snapshot, write
 
 CENTS = made_instrument("0.01", "0.001")
 Levels = list[list[str]]
@@ -305,7 +304,7 @@ def test_an_illegal_number_is_an_error_at_its_path_when_parsed(text: str, level:
         levels = [["10", "1"], ["9.5", "2"]]
         levels[level][place] = text
         book = {"bids": [["10", "1"]], "asks": [["11", "1"]], side: levels}
-        message = OrderBook("ETH-PERP", 1, Raw(_json(book["bids"])), Raw(_json(book["asks"])), 1)
+        message = snapshot("ETH-PERP", _json(book["bids"]), _json(book["asks"]))
         for parse in (parse_order_book_deltas, parse_order_book_depth10):
             with pytest.raises(DecodeError) as caught:
                 parse(message, CENTS, TS_INIT)
@@ -318,7 +317,7 @@ def test_short_neighbours_make_no_room_for_a_number_too_long(text: str) -> None:
     for bids in ([["1", text]], [[text, "1"]], [["1", "1"], [text, "1"]]):
         for other in ([], [["1", "1"]]):
             for sides in ((bids, other), (other, bids)):
-                message = OrderBook("ETH-PERP", 1, Raw(_json(sides[0])), Raw(_json(sides[1])), 1)
+                message = snapshot("ETH-PERP", _json(sides[0]), _json(sides[1]))
                 with pytest.raises(DecodeError, match="significant digits"):
                     parse_order_book_deltas(message, CENTS, TS_INIT)
 
@@ -374,7 +373,7 @@ def test_hostile_texts_do_not_borrow_digits_from_their_neighbours() -> None:
     for bids in ([["1", "", "2"]], [["1,2", ""]], [["", "1,2"]], [["1", "2,3"], ["4", ""]], [["1]", "[2"]], [['1"', "2"]], [["[1", "2]"]]):
         for other in (b'[["3","1"]]', b"[]"):
             for sides in ((_json(bids), other), (other, _json(bids))):
-                message = OrderBook("ETH-PERP", 1, Raw(sides[0]), Raw(sides[1]), 1)
+                message = snapshot("ETH-PERP", sides[0], sides[1])
                 with pytest.raises(DecodeError):
                     parse_order_book_deltas(message, CENTS, TS_INIT)
 

@@ -431,10 +431,10 @@ def test_a_message_that_was_not_decoded_is_checked_all_the_same(text: str) -> No
     body = msgspec.structs.replace(ticker_of().instrument_ticker, **dict.fromkeys("abABMI", "1"))
     candle = candle_of(0, **dict.fromkeys(("open_price", "high_price", "low_price", "close_price", "volume_contracts"), "1"))
     spoiled: list[Callable[[], Any]] = [
-        *(lambda name=name: parse_quote(Ticker(1, msgspec.structs.replace(body, **{name: text})), PERP, 0) for name in "abAB"),
-        lambda: parse_mark_price(Ticker(1, msgspec.structs.replace(body, M=text)), PERP, 0),
-        lambda: parse_index_price(Ticker(1, msgspec.structs.replace(body, I=text)), PERP, 0),
-        lambda: parse_funding_rate(Ticker(1, msgspec.structs.replace(body, f=text)), PERP, 0),
+        *(lambda name=name: parse_quote(Ticker(msgspec.structs.replace(body, **{name: text}), 1), PERP, 0) for name in "abAB"),
+        lambda: parse_mark_price(Ticker(msgspec.structs.replace(body, M=text), 1), PERP, 0),
+        lambda: parse_index_price(Ticker(msgspec.structs.replace(body, I=text), 1), PERP, 0),
+        lambda: parse_funding_rate(Ticker(msgspec.structs.replace(body, f=text), 1), PERP, 0),
         lambda: parse_trade(msgspec.structs.replace(trade_of(), trade_price=text, trade_amount="1"), PERP, 0),
         lambda: parse_trade(msgspec.structs.replace(trade_of(), trade_price="1", trade_amount=text), PERP, 0),
         lambda: parse_bar(msgspec.structs.replace(candle, close_price=text), PERP, 0),

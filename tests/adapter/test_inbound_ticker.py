@@ -57,6 +57,7 @@ SINGLE = (parse_quote, parse_mark_price, parse_index_price, parse_funding_rate, 
 RATES = st.one_of(
     st.none(), TEXTS, st.decimals(-1, 1, places=12).map(lambda value: f"{value:f}"), st.sampled_from(["-", "--1", "-1e-8", "- 1"])
 )
+PRICING = ("ai", "bi", "d", "f", "g", "i", "m", "r", "t", "v")
 PRICINGS = st.one_of(st.none(), st.just(["0.5"] * 10), st.lists(TEXTS, min_size=10, max_size=10))
 
 
@@ -70,8 +71,8 @@ def test_a_ticker_in_one_pass_is_what_the_single_functions_give(
     texts: list[str], rate: str | None, pricing: list[str] | None, units: tuple[str, str]
 ) -> None:
     bid, ask, bid_size, ask_size, mark, index = texts
-    greeks = None if pricing is None else OptionPricing(*pricing)
-    ticker = Ticker(5, TickerBody(A=ask_size, B=bid_size, I=index, M=mark, a=ask, b=bid, t=4, f=rate, option_pricing=greeks))
+    greeks = None if pricing is None else OptionPricing(**dict(zip(PRICING, pricing, strict=True)))
+    ticker = Ticker(TickerBody(A=ask_size, B=bid_size, I=index, M=mark, a=ask, b=bid, t=4, f=rate, option_pricing=greeks), 5)
     traded = instrument(*units)
     singly = outcome(lambda: tuple(part for parse in SINGLE if (part := parse(ticker, traded, 9)) is not None))
     assert outcome(lambda: parse_ticker(ticker, traded, 9)) == singly

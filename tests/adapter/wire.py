@@ -14,6 +14,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from msgspec import Raw
+
 from derive_bench.adapter.book import OrderBookDeltas, parse_order_book_deltas, parse_order_book_depth10
 from derive_bench.adapter.channels import ChannelKind
 from derive_bench.adapter.errors import DeriveBenchError
@@ -29,7 +31,7 @@ from derive_bench.adapter.inbound import (
     parse_trades,
 )
 from derive_bench.adapter.instruments import Instrument, InstrumentRegistry
-from derive_bench.adapter.messages import BadElement, PrivateOrder, PrivateTrade
+from derive_bench.adapter.messages import BadElement, OrderBook, PrivateOrder, PrivateTrade
 from derive_bench.measure.inputs import Inputs
 
 EXACT = decimal.Context(
@@ -257,6 +259,11 @@ def number_text(rng: Random, precision: int = 2) -> str:
             return "0." + "0" * rng.randrange(precision + 3) + str(rng.randrange(1, 100))
         case _:
             return _decimals(rng, rng.randrange(precision + 1))
+
+
+def snapshot(instrument_name: str, bids: bytes, asks: bytes) -> OrderBook:
+    """A book message of these sides' JSON; publication id and timestamp are 1."""
+    return OrderBook(asks=Raw(asks), bids=Raw(bids), instrument_name=instrument_name, publish_id=1, timestamp=1)
 
 
 def _decimals(rng: Random, places: int) -> str:

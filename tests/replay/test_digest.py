@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from derive_bench.adapter.book import OrderBookDeltas, parse_order_book_deltas
 from derive_bench.adapter.instruments import InstrumentRegistry
-from derive_bench.adapter.messages import OrderBook
 from derive_bench.replay.digest import FULL_EVERY, EventDigest
 from derive_bench.replay.known import guess
 from derive_bench.replay.pipeline import Pipeline
 from derive_bench.replay.records import Frame, Record
+from tests.adapter.wire import snapshot
 from tests.replay.tapes import session
 
 
@@ -171,7 +171,7 @@ def test_numbers_too_large_for_doubles_are_told_apart(price_places: int, size_pl
 
     def digest(value: int) -> str:
         text = f"{value // 10**price_places}.{value % 10**price_places:0{price_places}}"
-        message = OrderBook("A-PERP", 1, msgspec.Raw(f'[["{text}","1"]]'.encode()), msgspec.Raw(b"[]"), 1)
+        message = snapshot("A-PERP", f'[["{text}","1"]]'.encode(), b"[]")
         taken = EventDigest()
         for _ in range(2):
             taken.update([parse_order_book_deltas(message, registry["A-PERP"], 0)])
@@ -199,9 +199,9 @@ def test_a_book_has_one_digest_however_its_json_is_spaced(levels: list[tuple[str
     registry = InstrumentRegistry([guess("A-PERP", 3, 3)])
     digests = []
     for separators in ((",", ":"), (" , ", ":")):
-        side = msgspec.Raw(json.dumps(levels, separators=separators).encode())
+        side = json.dumps(levels, separators=separators).encode()
         digest = EventDigest()
         for _ in range(2):
-            digest.update([parse_order_book_deltas(OrderBook("A-PERP", 1, side, msgspec.Raw(b"[]"), 1), registry["A-PERP"], 0)])
+            digest.update([parse_order_book_deltas(snapshot("A-PERP", side, b"[]"), registry["A-PERP"], 0)])
         digests.append(digest.hexdigest())
     assert digests[0] == digests[1]
