@@ -164,6 +164,8 @@ def decode(frame: bytes | bytearray | memoryview | str) -> Frame:
         check_nesting(frame)
     try:
         one_pass = _by_third[frame[_THIRD]] or _find_pass(frame)
+        if one_pass is None:
+            return _decode_any(frame)
         message: Subscription[Any] = one_pass(frame).params
         if _by_topic[message.topic] is one_pass:
             return message
@@ -203,16 +205,18 @@ def _to_bytes(frame: object) -> bytes:
     raise CallerError(f"a frame is bytes, bytearray, memoryview or str, not {type(frame).__name__}")
 
 
-def _find_pass(frame: bytes) -> _OnePass:
-    """Return the pass of a private topic's frame, or of one with `jsonrpc` in front; `LookupError` where there is none."""
-    at = len(_FORM)
-    if frame.startswith(_FORM_JSONRPC):
+def _find_pass(frame: bytes) -> _OnePass | None:
+    """Return the pass of a private topic's frame, or of one with `jsonrpc` in front; None where there is none, as for replies."""
+    if frame.startswith(_FORM):
+        at = len(_FORM)
+    elif frame.startswith(_FORM_JSONRPC):
         one_pass = _by_third[frame[_THIRD_JSONRPC]]
         if one_pass is not None:
             return one_pass
         at = len(_FORM_JSONRPC)
-    topic = frame[at : frame.index(b'"', at)]
-    return _by_topic[topic.decode("ascii")]
+    else:
+        return None
+    return _by_topic.get(frame[at : frame.find(b'"', at)].decode("ascii"))
 
 
 def _learn(topic: str, kind: ChannelKind) -> None:

@@ -66,7 +66,8 @@ def check_nesting(data: bytes | Raw, path: str = "$") -> None:
 
 def decode_payload(kind: type[_T], data: bytes | Raw, path: str = "$") -> _T:
     """Decode JSON `data` into `kind`, a message type, a list or a mapping of them."""
-    return typing.cast(_T, _decode(kind, data, path))
+    value: _T = _decode(kind, data, path)
+    return value
 
 
 def _decode(kind: Any, data: bytes | Raw, path: str) -> Any:
