@@ -230,7 +230,10 @@ def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index:
 
 def parse_trades(trades: list[PublicTrade], instruments: InstrumentRegistry, ts_init: int) -> list[TradeTick]:
     """Return all trades of a message, in its order, each with its own instrument. Raises `UnknownInstrument`."""
-    return [parse_trade(trade, instruments[trade.instrument_name], ts_init, index) for index, trade in enumerate(trades)]
+    ticks = []
+    for index, trade in enumerate(trades):
+        ticks.append(parse_trade(trade, instruments[trade.instrument_name], ts_init, index))
+    return ticks
 
 
 def parse_bar(candle: Candle, instrument: Instrument, ts_init: int, index: int = 0) -> Bar:

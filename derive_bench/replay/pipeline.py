@@ -129,7 +129,7 @@ class Pipeline:
         """Return what takes a topic's messages, and remember it; a channel nobody knows makes no events."""
         channel = parse_channel(topic)
         if channel.kind is ChannelKind.ORDERBOOK:
-            handler = _books(self.instruments)
+            handler = _books(self.instruments.by_topic[topic])
         elif channel.kind in (ChannelKind.TICKER_SLIM, ChannelKind.TICKER):
             handler = _tickers(self.instruments.by_topic[topic])
         elif channel.kind in (ChannelKind.TRADES, ChannelKind.SETTLED_TRADES):
@@ -198,10 +198,9 @@ class Pipeline:
 # Handlers: functions that hold what does not change between the messages of a topic.
 
 
-def _books(instruments: InstrumentRegistry) -> _Handler:
+def _books(instrument: Instrument) -> _Handler:
     def handle(message: Subscription[Any], ts_init: int) -> Sequence[Any]:
-        book = message.data
-        return (parse_order_book_deltas(book, instruments[book.instrument_name], ts_init),)
+        return (parse_order_book_deltas(message.data, instrument, ts_init),)
 
     return handle
 
