@@ -230,6 +230,7 @@ def parse_trade(trade: PublicTrade, instrument: Instrument, ts_init: int, index:
 
 def parse_trades(trades: list[PublicTrade], instruments: InstrumentRegistry, ts_init: int) -> list[TradeTick]:
     """Return all trades of a message, in its order, each with its own instrument. Raises `UnknownInstrument`."""
+    # Most messages hold one trade, for which a comprehension's own call would cost more than it saves.
     ticks = []
     for index, trade in enumerate(trades):
         ticks.append(parse_trade(trade, instruments[trade.instrument_name], ts_init, index))

@@ -136,3 +136,21 @@ def test_an_instrument_record_keeps_its_details() -> None:
     assert record.option_details is not None
     assert record.option_details["option_type"] == "C"
     assert record.perp_details is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("orderbook", messages.OrderBook),
+        ("ticker", TickerBody),
+        ("ticker_option", TickerBody),
+        ("trade", PublicTrade),
+        ("trades_settled", PublicTrade),
+        ("order", PrivateOrder),
+        ("private_trade", PrivateTrade),
+    ],
+)
+def test_fields_stand_in_the_order_of_the_wire(name: str, kind: type[msgspec.Struct]) -> None:
+    tree = json.loads(inputs().payload_bytes(name))
+    sent = tree[0] if isinstance(tree, list) else tree.get("instrument_ticker", tree)
+    assert [field for field in kind.__struct_fields__ if field in sent] == [key for key in sent if key in kind.__struct_fields__]
